@@ -49,7 +49,7 @@ use self::{
     cache::Cache,
     files::Files,
     log::Log,
-    queue::{Done, Op, Order, Queue},
+    queue::{Order, WriteOp, WriteOutput, WriteQueue},
     readers::Readers,
     short::ShortReads,
     writer::Writer,
@@ -74,7 +74,7 @@ pub struct SqliteStore {
     cache: Arc<Cache>,
     readers: Arc<Readers>,
     short_reads: Arc<ShortReads>,
-    queue: Queue,
+    queue: WriteQueue,
     offload: Offload,
     is_failing: Arc<AtomicBool>,
     log: Arc<Log>,
@@ -114,7 +114,7 @@ impl SqliteStore {
             epoch: opened.epoch,
             cache: opened.cache,
             offload: append::offload(),
-            queue: Queue::start(options.queue.max(1), orders.clone()),
+            queue: WriteQueue::start(options.queue.max(1), orders.clone()),
             is_failing,
             log: opened.log,
             orders,
@@ -157,10 +157,10 @@ impl SqliteStore {
     }
 
     /// Writes. Returns whether the task to write to exists.
-    async fn write(&self, op: Op) -> Result<bool, StoreError> {
+    async fn write(&self, op: WriteOp) -> Result<bool, StoreError> {
         match self.queue.write(op).await? {
-            Done::Found(found) => Ok(found),
-            Done::Committed(_) | Done::Claimed(_) | Done::Removed(_) => Ok(true),
+            WriteOutput::Found(found) => Ok(found),
+            WriteOutput::Committed(_) | WriteOutput::Claimed(_) | WriteOutput::Removed(_) => Ok(true),
         }
     }
 

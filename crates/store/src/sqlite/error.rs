@@ -78,20 +78,20 @@ nuncio_model::debug_is_text!(OpenError);
 
 /// Converts an error of SQLite.
 pub(super) fn store_error(error: Error) -> StoreError {
-    match kind(&error) {
-        Kind::Full => StoreError::Full(error.into()),
-        Kind::Corrupt => StoreError::Corrupt(error.into()),
-        Kind::Unavailable => StoreError::Unavailable(error.into()),
+    match class(&error) {
+        ErrorClass::Full => StoreError::Full(error.into()),
+        ErrorClass::Corrupt => StoreError::Corrupt(error.into()),
+        ErrorClass::Unavailable => StoreError::Unavailable(error.into()),
     }
 }
 
 /// Converts an error that several writes share. The error is copied as text.
 pub(super) fn same(error: &Error) -> StoreError {
     let text = error.to_string().into();
-    match kind(error) {
-        Kind::Full => StoreError::Full(text),
-        Kind::Corrupt => StoreError::Corrupt(text),
-        Kind::Unavailable => StoreError::Unavailable(text),
+    match class(error) {
+        ErrorClass::Full => StoreError::Full(text),
+        ErrorClass::Corrupt => StoreError::Corrupt(text),
+        ErrorClass::Unavailable => StoreError::Unavailable(text),
     }
 }
 
@@ -100,27 +100,27 @@ pub(super) fn is_busy(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
-enum Kind {
+enum ErrorClass {
     Full,
     Corrupt,
     Unavailable,
 }
 
-fn kind(error: &Error) -> Kind {
+fn class(error: &Error) -> ErrorClass {
     let Error::SqliteFailure(failure, _) = error else {
         return match error {
             Error::FromSqlConversionFailure(..)
             | Error::IntegralValueOutOfRange(..)
             | Error::Utf8Error(..)
-            | Error::InvalidColumnType(..) => Kind::Corrupt,
-            _ => Kind::Unavailable,
+            | Error::InvalidColumnType(..) => ErrorClass::Corrupt,
+            _ => ErrorClass::Unavailable,
         };
     };
     match failure.code {
         // The shared-memory file of the log grows by writes. A full disk causes this error.
-        _ if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Kind::Full,
-        ErrorCode::DiskFull | ErrorCode::TooBig => Kind::Full,
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch => Kind::Corrupt,
-        _ => Kind::Unavailable,
+        _ if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => ErrorClass::Full,
+        ErrorCode::DiskFull | ErrorCode::TooBig => ErrorClass::Full,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch => ErrorClass::Corrupt,
+        _ => ErrorClass::Unavailable,
     }
 }

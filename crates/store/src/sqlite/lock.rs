@@ -73,7 +73,7 @@ pub(super) fn acquire(path: &Path) -> Result<Lock, OpenError> {
         }
         // Some file systems do not support these locks.
         Err(TryLockError::Error(error)) => {
-            tracing::debug!(%error, "store: cannot lock the database file; the lock file alone protects the database")
+            tracing::debug!(%error, "store: cannot lock the database file; the lock file alone protects the database");
         }
     }
     // The process id is only information for the operator. The lock decides.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::{
     SqliteStore, append, cache::Cache, connection, error::OpenError, files::Files, lock, log::Log,
-    options::SqliteOptions, queue::Queue, readers::Readers, schema, short::ShortReads,
+    options::SqliteOptions, queue::WriteQueue, readers::Readers, schema, short::ShortReads,
 };
 
 /// The schema of a database and the schema of this release.
@@ -74,7 +74,7 @@ impl SqliteStore {
             epoch,
             cache: Arc::new(Cache::new(0)),
             offload: append::offload(),
-            queue: Queue::start(1, orders.clone()),
+            queue: WriteQueue::start(1, orders.clone()),
             is_failing: Arc::default(),
             log,
             orders,

@@ -52,6 +52,7 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
+    /// Returns the default settings.
     pub fn new() -> Self {
         Self::default()
     }

@@ -28,7 +28,7 @@ use super::{
 const GROUP: usize = 512;
 
 #[derive(Debug)]
-pub(super) enum Op {
+pub(super) enum WriteOp {
     /// A commit to a log.
     Append(Box<Append>),
     /// Claims a task that an earlier process, or a runner of this process that has ended, owned.
@@ -57,7 +57,7 @@ pub(super) enum Op {
     Close,
 }
 
-impl Op {
+impl WriteOp {
     pub(super) fn as_append(&self) -> Option<&Append> {
         match self {
             Self::Append(append) => Some(append),
@@ -94,7 +94,7 @@ pub(super) struct Candidate {
 
 /// The result of a successful write.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Done {
+pub(super) enum WriteOutput {
     Committed(Committed),
     /// Whether the task to write to exists.
     Found(bool),
@@ -112,18 +112,18 @@ pub(super) struct Removed {
     pub(super) rows: usize,
 }
 
-pub(super) type Outcome = Result<Done, StoreError>;
+pub(super) type WriteOutcome = Result<WriteOutput, StoreError>;
 
 /// The answer to one write of a group.
 pub(super) enum Answer {
-    Outcome(Outcome),
+    Outcome(WriteOutcome),
     /// The write was not executed and can wait for the next group.
-    Again(Op),
+    Again(WriteOp),
 }
 
 /// The writes of one transaction.
 pub(super) struct Group {
-    pub(super) ops: Vec<Op>,
+    pub(super) ops: Vec<WriteOp>,
     /// The time since when the caller of each write has waited.
     pub(super) since: Vec<Instant>,
     pub(super) done: oneshot::Sender<Vec<Answer>>,
@@ -136,23 +136,23 @@ pub(super) enum Order {
     Stop,
 }
 
-struct Job {
-    op: Op,
+struct WriteJob {
+    op: WriteOp,
     caller: Caller,
 }
 
 /// The caller that waits for a write.
 struct Caller {
     since: Instant,
-    reply: oneshot::Sender<Outcome>,
+    reply: oneshot::Sender<WriteOutcome>,
 }
 
 /// The queue of writes.
-pub(super) struct Queue {
-    jobs: mpsc::Sender<Job>,
+pub(super) struct WriteQueue {
+    jobs: mpsc::Sender<WriteJob>,
 }
 
-impl Queue {
+impl WriteQueue {
     /// Starts a queue of this length that sends its groups to `thread`. The task of the queue ends with the queue or
     /// with the runtime.
     pub(super) fn start(length: usize, thread: thread::Sender<Order>) -> Self {
@@ -165,17 +165,17 @@ impl Queue {
 
     /// Queues a write and waits until the write is in the database. If the future is dropped, the write may still be
     /// executed.
-    pub(super) async fn write(&self, op: Op) -> Outcome {
+    pub(super) async fn write(&self, op: WriteOp) -> WriteOutcome {
         let (reply, outcome) = oneshot::channel();
         let caller = Caller { since: Instant::now(), reply };
-        self.jobs.send(Job { op, caller }).await.map_err(|_| closed())?;
+        self.jobs.send(WriteJob { op, caller }).await.map_err(|_| closed())?;
         outcome.await.map_err(|_| closed())?
     }
 }
 
 /// Writes that are not yet in a group.
 struct Arrivals {
-    arriving: mpsc::Receiver<Job>,
+    arriving: mpsc::Receiver<WriteJob>,
     waiting: Waiting,
     /// The maximum number of writes in `waiting`.
     most: usize,
@@ -192,7 +192,7 @@ impl Arrivals {
     }
 
     /// Takes the next group of the writes that have arrived.
-    fn group(&mut self) -> Vec<Job> {
+    fn group(&mut self) -> Vec<WriteJob> {
         while self.waiting.len() < self.most
             && let Ok(job) = self.arriving.try_recv()
         {
@@ -213,7 +213,7 @@ async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
             for (caller, answer) in callers.into_iter().zip(answers) {
                 match answer {
                     Answer::Outcome(outcome) => told.push((caller, outcome)),
-                    Answer::Again(op) => again.push(Job { op, caller }),
+                    Answer::Again(op) => again.push(WriteJob { op, caller }),
                 }
             }
             // These writes precede all writes that arrived later.
@@ -230,9 +230,9 @@ async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
     }
 }
 
-type Written = (Vec<Caller>, oneshot::Receiver<Vec<Answer>>);
+type PendingAnswers = (Vec<Caller>, oneshot::Receiver<Vec<Answer>>);
 
-fn hand_over(jobs: Vec<Job>, thread: &thread::Sender<Order>) -> Option<Written> {
+fn hand_over(jobs: Vec<WriteJob>, thread: &thread::Sender<Order>) -> Option<PendingAnswers> {
     let (ops, callers): (_, Vec<Caller>) = jobs.into_iter().map(|job| (job.op, job.caller)).unzip();
     let since = callers.iter().map(|caller| caller.since).collect();
     let (done, answers) = oneshot::channel();

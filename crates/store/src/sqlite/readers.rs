@@ -34,23 +34,23 @@ const BATCH: usize = 8;
 
 /// A read that sends its result to the caller. Its argument is the connection, or the error text if there is no
 /// connection.
-type Job = Box<dyn FnOnce(Result<&Connection, &str>) + Send>;
+type ReadJob = Box<dyn FnOnce(Result<&Connection, &str>) + Send>;
 
 /// Threads that have one connection each and are started on demand. A read sees what was committed when the read began,
 /// and never waits for a write.
 pub(super) struct Readers {
     path: PathBuf,
     options: SqliteOptions,
-    queue: Mutex<Queue>,
+    queue: Mutex<ReadQueue>,
     /// The free places in the queue.
     places: Arc<Semaphore>,
     work: Condvar,
 }
 
 #[derive(Default)]
-struct Queue {
+struct ReadQueue {
     /// The waiting reads, each with its number.
-    jobs: VecDeque<(u64, Job)>,
+    jobs: VecDeque<(u64, ReadJob)>,
     /// The number of reads so far.
     pushed: u64,
     /// For each thread, the start time of its current read.
@@ -59,7 +59,7 @@ struct Queue {
     closed: bool,
 }
 
-impl Queue {
+impl ReadQueue {
     fn is_backlogged(&self) -> bool {
         let now = Instant::now();
         let soon = self.at_work.iter().flatten().filter(|since| now.duration_since(**since) < LONG).count();
@@ -98,7 +98,7 @@ impl Readers {
         answer.await.map_err(|_| closed())?
     }
 
-    fn push(self: &Arc<Self>, job: Job) -> Result<(), StoreError> {
+    fn push(self: &Arc<Self>, job: ReadJob) -> Result<(), StoreError> {
         let mut queue = self.queue.lock();
         if queue.closed {
             return Err(closed());
@@ -110,7 +110,7 @@ impl Readers {
     }
 
     /// Wakes or starts a thread if the active threads will not take the waiting reads soon.
-    fn wake_another(self: &Arc<Self>, queue: &mut Queue) -> Result<(), StoreError> {
+    fn wake_another(self: &Arc<Self>, queue: &mut ReadQueue) -> Result<(), StoreError> {
         if !queue.is_backlogged() {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Readers {
                     return Err(StoreError::Unavailable(error.into()));
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "store: cannot start another reader thread; reads wait for the existing threads")
+                    tracing::warn!(%error, "store: cannot start another reader thread; reads wait for the existing threads");
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Readers {
     /// Takes a read, or waits for a read; `None` if the readers are closed. The second value is the number of the last
     /// read that was requested before the transaction begins. Reads up to this number may share the transaction,
     /// because the transaction sees all commits that precede these reads.
-    fn next(&self, number: usize) -> Option<(Job, u64)> {
+    fn next(&self, number: usize) -> Option<(ReadJob, u64)> {
         let mut queue = self.queue.lock();
         loop {
             if let Some((_, job)) = queue.jobs.pop_front() {
@@ -183,7 +183,7 @@ impl Readers {
 
     /// Takes another read that may share the transaction. Reads are taken singly, so that no read waits behind a long
     /// read of this thread.
-    fn another(&self, number: usize, last: u64) -> Option<Job> {
+    fn another(&self, number: usize, last: u64) -> Option<ReadJob> {
         let mut queue = self.queue.lock();
         let (_, job) = queue.jobs.pop_front_if(|(job, _)| *job <= last)?;
         queue.at_work[number] = Some(Instant::now());

@@ -15,7 +15,7 @@ use super::{
     SqliteStore,
     append::{Append, ConfigRow},
     error::store_error,
-    queue::{Done, Op},
+    queue::{WriteOp, WriteOutput},
     read::{
         events, list, messages, pushes,
         task::{self, Glance},
@@ -27,8 +27,8 @@ use super::{
 impl TaskStore for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         let append = Append::write(commit, &self.offload).await?;
-        match self.queue.write(Op::Append(append)).await? {
-            Done::Committed(committed) => Ok(committed),
+        match self.queue.write(WriteOp::Append(append)).await? {
+            WriteOutput::Committed(committed) => Ok(committed),
             _ => Err(StoreError::Conflict),
         }
     }
@@ -60,8 +60,8 @@ impl TaskStore for SqliteStore {
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
         // The writer thread executes the claim after all queued writes of an earlier runner.
-        let done = self.queue.write(Op::Claim { scope: scope.clone(), id: id.clone() }).await?;
-        let Done::Claimed(abandoned) = done else { return Ok(None) };
+        let done = self.queue.write(WriteOp::Claim { scope: scope.clone(), id: id.clone() }).await?;
+        let WriteOutput::Claimed(abandoned) = done else { return Ok(None) };
         let owned = |stored| Claim::Owned { stored, abandoned, commands: Vec::new() };
         Ok(self.load(scope, id).await?.map(owned))
     }
@@ -121,7 +121,7 @@ impl TaskStore for SqliteStore {
         let PushConfig { config, format, delivered } = config;
         let task = config.task_id.clone().unwrap_or_default();
         let config = ConfigRow::new(&config, format)?;
-        self.write(Op::PutConfig { scope: scope.clone(), task, config, delivered }).await
+        self.write(WriteOp::PutConfig { scope: scope.clone(), task, config, delivered }).await
     }
 
     async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError> {
@@ -130,7 +130,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
-        self.write(Op::DeleteConfig { scope: scope.clone(), task: task.clone(), id: id.clone() }).await
+        self.write(WriteOp::DeleteConfig { scope: scope.clone(), task: task.clone(), id: id.clone() }).await
     }
 
     async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
@@ -142,7 +142,7 @@ impl TaskStore for SqliteStore {
     }
 
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
-        self.write(Op::Settle(Box::new(settlement))).await.map(|_| ())
+        self.write(WriteOp::Settle(Box::new(settlement))).await.map(|_| ())
     }
 
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError> {
@@ -175,7 +175,7 @@ impl TaskStore for SqliteStore {
         if noted.is_some() && !adopt && self.count().await? > 0 {
             return Ok(noted);
         }
-        self.write(Op::Serve(agent.to_owned())).await.map(|_| None)
+        self.write(WriteOp::Serve(agent.to_owned())).await.map(|_| None)
     }
 
     /// Reads. If the last write failed, also writes, to find out whether writing works again.
@@ -188,13 +188,13 @@ impl TaskStore for SqliteStore {
         });
         read.await?;
         if self.is_failing() {
-            self.write(Op::Probe).await?;
+            self.write(WriteOp::Probe).await?;
         }
         Ok(())
     }
 
     async fn close(&self) -> Result<(), StoreError> {
         self.stop_reading();
-        self.write(Op::Close).await.map(|_| ())
+        self.write(WriteOp::Close).await.map(|_| ())
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     SqliteStore,
-    queue::{Candidate, Done, Op, Removed},
+    queue::{Candidate, Removed, WriteOp, WriteOutput},
     read::upkeep,
 };
 
@@ -45,7 +45,7 @@ impl SqliteStore {
         }
         if gone > 0 {
             self.sweep().await?;
-            self.write(Op::EmptyLog).await?;
+            self.write(WriteOp::EmptyLog).await?;
         }
         Ok(gone)
     }
@@ -70,14 +70,14 @@ impl SqliteStore {
         let mut gone = 0;
         while !found.is_empty() {
             let tasks = found.split_off(found.len().saturating_sub(STEP));
-            gone += self.remove(Op::Delete { tasks, purge: purge.cloned() }).await?.tasks;
+            gone += self.remove(WriteOp::Delete { tasks, purge: purge.cloned() }).await?.tasks;
         }
         Ok(gone)
     }
 
     /// Deletes the remaining records of deleted tasks.
     async fn sweep(&self) -> Result<(), StoreError> {
-        while self.remove(Op::Sweep).await? != Removed::default() {}
+        while self.remove(WriteOp::Sweep).await? != Removed::default() {}
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl SqliteStore {
     pub(super) async fn drop_logs(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         let mut gone = 0;
         while gone < limit {
-            let removed = self.remove(Op::Compact { before, limit: limit - gone }).await?;
+            let removed = self.remove(WriteOp::Compact { before, limit: limit - gone }).await?;
             if removed == Removed::default() {
                 break;
             }
@@ -96,13 +96,13 @@ impl SqliteStore {
 
     /// Deletes message ids that were stored before a time.
     pub(super) async fn forget_before(&self, before: Timestamp) -> Result<(), StoreError> {
-        while self.remove(Op::Forget { before }).await? != Removed::default() {}
+        while self.remove(WriteOp::Forget { before }).await? != Removed::default() {}
         Ok(())
     }
 
-    async fn remove(&self, op: Op) -> Result<Removed, StoreError> {
+    async fn remove(&self, op: WriteOp) -> Result<Removed, StoreError> {
         match self.queue.write(op).await? {
-            Done::Removed(removed) => Ok(removed),
+            WriteOutput::Removed(removed) => Ok(removed),
             _ => Ok(Removed::default()),
         }
     }
@@ -110,7 +110,7 @@ impl SqliteStore {
     /// Requests that the log with the deleted data is emptied, and waits until the log is empty. Readers can delay this
     /// step, so the wait has a time limit.
     async fn empty_log(&self) -> Result<(), StoreError> {
-        self.write(Op::EmptyLog).await?;
+        self.write(WriteOp::EmptyLog).await?;
         let (patience, pause) = PATIENCE;
         let deadline = Instant::now() + patience;
         while self.log_is_to_be_emptied() {

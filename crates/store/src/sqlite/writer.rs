@@ -26,7 +26,7 @@ use rusqlite::{Connection, wal::CheckpointMode};
 
 use self::{
     checkpoint::Checkpoints,
-    group::{GroupError, GroupWriter, Written},
+    group::{GroupError, GroupResult, GroupWriter},
     heads::{Head, Table},
     prune::Pruner,
 };
@@ -36,7 +36,7 @@ use super::{
     lock::Lock,
     log::Log,
     options::SqliteOptions,
-    queue::{Answer, Done, Group, Op, Order, Outcome},
+    queue::{Answer, Group, Order, WriteOp, WriteOutcome, WriteOutput},
 };
 
 /// The maximum number of cached heads and scopes. Beyond this number, the caches are cleared and filled again from the
@@ -129,17 +129,18 @@ impl Writer {
     fn write(&mut self, group: Group) -> bool {
         let Group { ops, since, done } = group;
         let mut outcomes = self.write_all(&ops, &since);
-        if ops.iter().any(|op| matches!(op, Op::EmptyLog)) {
+        if ops.iter().any(|op| matches!(op, WriteOp::EmptyLog)) {
             self.checkpoints.empty_soon();
         }
-        let last = ops.iter().position(|op| matches!(op, Op::Close));
+        let last = ops.iter().position(|op| matches!(op, WriteOp::Close));
         if let Some(last) = last {
             self.checkpoints.wait();
             let moved = self.connection.busy_timeout(self.busy_timeout);
             let moved = moved.and_then(|()| checkpoint::checkpoint(&self.connection, CheckpointMode::TRUNCATE));
-            outcomes[last] = Some(moved.map(|_| Done::Found(true)).map_err(store_error));
+            outcomes[last] = Some(moved.map(|_| WriteOutput::Found(true)).map_err(store_error));
         }
-        let answer = |(op, outcome): (Op, Option<Outcome>)| outcome.map_or(Answer::Again(op), Answer::Outcome);
+        let answer =
+            |(op, outcome): (WriteOp, Option<WriteOutcome>)| outcome.map_or(Answer::Again(op), Answer::Outcome);
         // The caller may have dropped the receiver.
         drop(done.send(ops.into_iter().zip(outcomes).map(answer).collect()));
         last.is_some()
@@ -148,7 +149,7 @@ impl Writer {
     /// Executes all writes in one transaction. If the transaction fails, executes each write in its own transaction, so
     /// that a bad write does not fail the writes of other callers. The outcome of a write that can wait for the next
     /// group is `None`.
-    fn write_all(&mut self, ops: &[Op], since: &[Instant]) -> Vec<Option<Outcome>> {
+    fn write_all(&mut self, ops: &[WriteOp], since: &[Instant]) -> Vec<Option<WriteOutcome>> {
         let outcomes = match since.iter().min().map(|oldest| self.transact(ops, *oldest)) {
             Some(Ok(outcomes)) => outcomes.into_iter().map(Some).collect(),
             Some(Err(GroupError::NotBegun(error))) => since.iter().map(|since| self.put_off(&error, *since)).collect(),
@@ -159,7 +160,7 @@ impl Writer {
             Some(Err(error)) => vec![Some(Err(error.into()))],
             None => Vec::new(),
         };
-        let is_failure = |outcome: &Option<Outcome>| {
+        let is_failure = |outcome: &Option<WriteOutcome>| {
             outcome.as_ref().is_none_or(|outcome| outcome.as_ref().is_err_and(StoreError::is_transient))
         };
         self.is_failing.store(outcomes.iter().any(is_failure), Ordering::Relaxed);
@@ -168,7 +169,7 @@ impl Writer {
 
     /// The outcome of a write whose transaction could not begin. While another program has locked the database, the
     /// write waits for the next group (`None`), until its time is over.
-    fn put_off(&self, error: &rusqlite::Error, since: Instant) -> Option<Outcome> {
+    fn put_off(&self, error: &rusqlite::Error, since: Instant) -> Option<WriteOutcome> {
         let waits = is_busy(error) && !self.patience(since).is_zero();
         (!waits).then(|| Err(same(error)))
     }
@@ -179,19 +180,19 @@ impl Writer {
         Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
     }
 
-    fn write_one(&mut self, op: &Op, since: Instant) -> Outcome {
+    fn write_one(&mut self, op: &WriteOp, since: Instant) -> WriteOutcome {
         let mut outcomes = self.transact(std::slice::from_ref(op), since)?;
-        outcomes.pop().unwrap_or(Ok(Done::Found(false)))
+        outcomes.pop().unwrap_or(Ok(WriteOutput::Found(false)))
     }
 
-    fn transact(&mut self, ops: &[Op], since: Instant) -> Written<Vec<Outcome>> {
+    fn transact(&mut self, ops: &[WriteOp], since: Instant) -> GroupResult<Vec<WriteOutcome>> {
         self.connection.busy_timeout(self.patience(since))?;
         let outcomes = self.transact_now(ops);
         self.connection.busy_timeout(Duration::ZERO)?;
         outcomes
     }
 
-    fn transact_now(&mut self, ops: &[Op]) -> Written<Vec<Outcome>> {
+    fn transact_now(&mut self, ops: &[WriteOp]) -> GroupResult<Vec<WriteOutcome>> {
         self.roll_back();
         let begun = self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
         begun.map_err(GroupError::NotBegun)?;
@@ -203,7 +204,7 @@ impl Writer {
                 return Err(error);
             }
         };
-        ops.iter().flat_map(Op::cached).for_each(|(_, id)| self.cache.begin_write(id));
+        ops.iter().flat_map(WriteOp::cached).for_each(|(_, id)| self.cache.begin_write(id));
         let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         self.end_writes(ops, committed.is_ok().then_some(&outcomes));
         if let Err(error) = committed {
@@ -224,15 +225,15 @@ impl Writer {
 
     /// Updates the cache. Must be called before the callers get their answers, so that a read after an answer sees the
     /// write.
-    fn end_writes(&mut self, ops: &[Op], outcomes: Option<&Vec<Outcome>>) {
+    fn end_writes(&mut self, ops: &[WriteOp], outcomes: Option<&Vec<WriteOutcome>>) {
         for (number, op) in ops.iter().enumerate() {
             let is_written = outcomes.is_some_and(|outcomes| outcomes[number].is_ok());
             let append = op.as_append().filter(|_| is_written);
             for (scope, id) in op.cached() {
                 self.cache.end_write(scope, id, append.and_then(|append| append.stored(self.epoch)));
             }
-            self.pruner.expect_left(matches!(op, Op::Delete { .. }));
-            let pays = matches!(op, Op::Settle(_) | Op::PutConfig { .. } | Op::DeleteConfig { .. });
+            self.pruner.expect_left(matches!(op, WriteOp::Delete { .. }));
+            let pays = matches!(op, WriteOp::Settle(_) | WriteOp::PutConfig { .. } | WriteOp::DeleteConfig { .. });
             self.pruner.expect(pays || append.is_some_and(|append| append.released && append.records.is_some()));
         }
     }

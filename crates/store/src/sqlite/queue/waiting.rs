@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use nuncio_model::Principal;
 
-use super::{GROUP, Job, Op};
+use super::{GROUP, WriteJob, WriteOp};
 
 /// The size of a group, in bytes, from which the group takes no further writes, so that the next group does not wait
 /// long.
@@ -15,16 +15,16 @@ const GROUP_BYTES: usize = 1024 * 1024;
 const OVERHEAD: usize = 512;
 
 /// The caller of the writes; `None` for writes of the store itself.
-type Owner = Option<Principal>;
+type LaneKey = Option<Principal>;
 
 /// The waiting writes, per caller in the order of arrival.
 #[derive(Default)]
 pub(super) struct Waiting {
-    lanes: HashMap<Owner, VecDeque<Job>>,
+    lanes: HashMap<LaneKey, VecDeque<WriteJob>>,
     /// The callers with waiting writes, in the order of their turns.
-    turns: VecDeque<Owner>,
+    turns: VecDeque<LaneKey>,
     /// The write that ends the thread. All other writes precede it.
-    close: Option<Job>,
+    close: Option<WriteJob>,
     count: usize,
 }
 
@@ -35,8 +35,8 @@ impl Waiting {
     }
 
     /// Adds a write behind the other writes of its caller.
-    pub(super) fn push(&mut self, job: Job) {
-        if matches!(job.op, Op::Close) {
+    pub(super) fn push(&mut self, job: WriteJob) {
+        if matches!(job.op, WriteOp::Close) {
             self.close = Some(job);
             return;
         }
@@ -51,9 +51,9 @@ impl Waiting {
 
     /// Puts the writes of a group back, before the other writes of their callers. The callers of these writes have the
     /// next turns.
-    pub(super) fn put_back(&mut self, jobs: Vec<Job>) {
+    pub(super) fn put_back(&mut self, jobs: Vec<WriteJob>) {
         for job in jobs.into_iter().rev() {
-            if matches!(job.op, Op::Close) {
+            if matches!(job.op, WriteOp::Close) {
                 self.close = Some(job);
                 continue;
             }
@@ -68,7 +68,7 @@ impl Waiting {
     }
 
     /// Takes the next group: one write of each caller by turns.
-    pub(super) fn group(&mut self) -> Vec<Job> {
+    pub(super) fn group(&mut self) -> Vec<WriteJob> {
         let (mut group, mut bytes) = (Vec::with_capacity(self.len().min(GROUP)), 0);
         while group.len() < GROUP && bytes < GROUP_BYTES {
             let Some(owner) = self.turns.pop_front() else { break };
@@ -92,10 +92,10 @@ impl Waiting {
     }
 }
 
-fn owner(op: &Op) -> Option<&Principal> {
+fn owner(op: &WriteOp) -> Option<&Principal> {
     match op {
-        Op::Append(append) => Some(&append.scope.principal),
-        Op::Claim { scope, .. } | Op::PutConfig { scope, .. } | Op::DeleteConfig { scope, .. } => {
+        WriteOp::Append(append) => Some(&append.scope.principal),
+        WriteOp::Claim { scope, .. } | WriteOp::PutConfig { scope, .. } | WriteOp::DeleteConfig { scope, .. } => {
             Some(&scope.principal)
         }
         _ => None,
@@ -110,16 +110,16 @@ mod tests {
     use super::super::Caller;
     use super::*;
 
-    fn job(caller: &str, id: usize) -> Job {
+    fn job(caller: &str, id: usize) -> WriteJob {
         let scope = Scope::new(Tenant::default(), Principal::named(caller));
         let (reply, _) = oneshot::channel();
         let caller = Caller { since: std::time::Instant::now(), reply };
-        Job { op: Op::Claim { scope, id: format!("{id}").into() }, caller }
+        WriteJob { op: WriteOp::Claim { scope, id: format!("{id}").into() }, caller }
     }
 
-    fn told(group: &[Job]) -> Vec<String> {
-        let told = |job: &Job| match &job.op {
-            Op::Claim { scope, id } => format!("{}{id}", scope.principal),
+    fn told(group: &[WriteJob]) -> Vec<String> {
+        let told = |job: &WriteJob| match &job.op {
+            WriteOp::Claim { scope, id } => format!("{}{id}", scope.principal),
             other => format!("{other:?}"),
         };
         group.iter().map(told).collect()
@@ -151,7 +151,7 @@ mod tests {
         let mut waiting = Waiting::default();
         let (reply, _) = oneshot::channel();
         let caller = Caller { since: std::time::Instant::now(), reply };
-        waiting.push(Job { op: Op::Close, caller });
+        waiting.push(WriteJob { op: WriteOp::Close, caller });
         (0..=GROUP).for_each(|number| waiting.push(job("a", number)));
         let (first, last) = (waiting.group(), waiting.group());
         assert_eq!((first.len(), told(&last)), (GROUP, vec![format!("a{GROUP}"), "Close".to_owned()]));

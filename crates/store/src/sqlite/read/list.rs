@@ -31,14 +31,14 @@ const COUNT_IN_CONTEXT: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_by_c
 
 /// The position of a task in a list.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct ListPosition {
     updated: Moment,
     id: TaskId,
     task: i64,
     state: i32,
 }
 
-impl Place {
+impl ListPosition {
     fn next(rows: &mut Rows<'_>, state: i32) -> rusqlite::Result<Option<Self>> {
         let Some(row) = rows.next()? else { return Ok(None) };
         let updated = Moment { millisecond: row.get(0)?, rest: row.get(1)? };
@@ -141,14 +141,14 @@ fn merge(
     query: &ListQuery,
     token: Option<&PageToken>,
     states: &[(i32, i64)],
-) -> rusqlite::Result<Vec<Place>> {
+) -> rusqlite::Result<Vec<ListPosition>> {
     let before = token.map_or(Moment::LAST, |token| token.updated.into());
     let before_id = token.map_or("", |token| token.id.as_str());
     let since = query.updated_since.map_or(Moment::FIRST, Moment::from);
     let context = query.context.as_ref().map(nuncio_model::ContextId::as_str);
     let sql = if context.is_some() { IN_CONTEXT } else { IN_SCOPE };
     let mut statements = states.iter().map(|_| connection.prepare_cached(sql)).collect::<rusqlite::Result<Vec<_>>>()?;
-    let mut heads: Vec<(Rows<'_>, i32, Option<Place>)> = Vec::with_capacity(states.len());
+    let mut heads: Vec<(Rows<'_>, i32, Option<ListPosition>)> = Vec::with_capacity(states.len());
     for (statement, (state, _)) in statements.iter_mut().zip(states) {
         let mut values: Vec<&dyn ToSql> = vec![&scope, state, &before.millisecond, &before.rest, &before_id];
         values.extend([&since.millisecond as &dyn ToSql, &since.rest]);
@@ -156,14 +156,14 @@ fn merge(
             values.push(context);
         }
         let mut rows = statement.query(&*values)?;
-        let first = Place::next(&mut rows, *state)?;
+        let first = ListPosition::next(&mut rows, *state)?;
         heads.push((rows, *state, first));
     }
     let mut places = Vec::with_capacity(query.page_size + 1);
     while places.len() <= query.page_size {
         let newest = heads.iter_mut().filter(|(.., place)| place.is_some()).max_by(|(.., one), (.., two)| one.cmp(two));
         let Some((rows, state, place)) = newest else { break };
-        let next = Place::next(rows, *state)?;
+        let next = ListPosition::next(rows, *state)?;
         places.extend(std::mem::replace(place, next));
     }
     Ok(places)
@@ -175,7 +175,7 @@ fn read(
     connection: &Connection,
     cache: &Cache,
     scope: &Scope,
-    place: &Place,
+    place: &ListPosition,
     artifacts: bool,
     most: usize,
 ) -> Result<Option<(Arc<Task>, usize)>, StoreError> {

@@ -93,19 +93,19 @@ pub(in crate::sqlite) fn doomed(
 fn candidates(connection: &Connection, sql: &str, values: impl Params) -> Result<Vec<Candidate>, StoreError> {
     let read = || {
         let mut statement = connection.prepare_cached(sql)?;
-        let rows = statement.query_map(values, place)?;
+        let rows = statement.query_map(values, candidate_row)?;
         rows.collect::<rusqlite::Result<Vec<_>>>()
     };
     read().map_err(store_error)?.into_iter().map(candidate).collect()
 }
 
-type Place = (i64, String, String, String);
+type CandidateRow = (i64, String, String, String);
 
-fn place(row: &Row<'_>) -> rusqlite::Result<Place> {
+fn candidate_row(row: &Row<'_>) -> rusqlite::Result<CandidateRow> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
 }
 
-fn candidate((task, id, tenant, caller): Place) -> Result<Candidate, StoreError> {
+fn candidate((task, id, tenant, caller): CandidateRow) -> Result<Candidate, StoreError> {
     Ok(Candidate { task, scope: columns::scope(tenant, &caller)?, id: id.into() })
 }
 

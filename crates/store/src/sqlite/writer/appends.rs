@@ -7,18 +7,18 @@ use nuncio_model::{Scope, TaskId, Timestamp};
 use rusqlite::ToSql;
 
 use super::{
-    group::{GroupWriter, NewTask, Written},
+    group::{GroupResult, GroupWriter, NewTask},
     heads::Head,
 };
 use crate::sqlite::{
     append::{Append, Snapshot},
     columns::{event_key, to_column},
-    queue::{Done, Outcome},
+    queue::{WriteOutcome, WriteOutput},
 };
 
 impl<'o> GroupWriter<'_, 'o> {
     /// Creates a task. Whether the id is new is known when the row is inserted.
-    pub(super) fn create(&mut self, append: &'o Append) -> Written<Outcome> {
+    pub(super) fn create(&mut self, append: &'o Append) -> GroupResult<WriteOutcome> {
         let is_remembered = self.writer.heads.contains_key(&append.id) && !self.changes.gone.contains(&append.id);
         let is_known = is_remembered || self.changes.heads.contains_key(&append.id);
         let scope = self.scope_key(&append.scope)?;
@@ -53,11 +53,11 @@ impl<'o> GroupWriter<'_, 'o> {
             self.note_released(task)?;
         }
         self.changes.heads.insert(append.id.clone(), head);
-        Ok(Ok(Done::Committed(Committed { epoch: self.writer.epoch, owes_push })))
+        Ok(Ok(WriteOutput::Committed(Committed { epoch: self.writer.epoch, owes_push })))
     }
 
     /// Appends to a log.
-    pub(super) fn append(&mut self, append: &'o Append) -> Written<Outcome> {
+    pub(super) fn append(&mut self, append: &'o Append) -> GroupResult<WriteOutcome> {
         let head = self.head(&append.scope, &append.id)?;
         let may_write = |head: &Head| head.sequence == append.expected && head.epoch == append.epoch;
         let Some(mut head) = head.filter(may_write) else { return Ok(Err(StoreError::Conflict)) };
@@ -87,13 +87,13 @@ impl<'o> GroupWriter<'_, 'o> {
         head.running = !append.released;
         head.is_big = snapshot.map_or(head.is_big, |snapshot| !snapshot.body.is_small());
         self.changes.heads.insert(append.id.clone(), head);
-        Ok(Ok(Done::Committed(Committed { epoch: self.writer.epoch, owes_push })))
+        Ok(Ok(WriteOutput::Committed(Committed { epoch: self.writer.epoch, owes_push })))
     }
 
     /// Makes this process the owner of a task, if the task exists and has not ended. Returns whether the task was
     /// running: in an earlier process, or in this process with a runner that has ended.
-    pub(super) fn claim(&mut self, scope: &Scope, id: &TaskId) -> Written<Done> {
-        let Some(mut head) = self.head(scope, id)? else { return Ok(Done::Found(false)) };
+    pub(super) fn claim(&mut self, scope: &Scope, id: &TaskId) -> GroupResult<WriteOutput> {
+        let Some(mut head) = self.head(scope, id)? else { return Ok(WriteOutput::Found(false)) };
         let abandoned = head.running;
         if head.epoch != self.writer.epoch && !head.state.is_terminal() {
             head.epoch = self.writer.epoch;
@@ -102,7 +102,7 @@ impl<'o> GroupWriter<'_, 'o> {
             drop(statement);
             self.changes.heads.insert(id.clone(), head);
         }
-        Ok(Done::Claimed(abandoned))
+        Ok(WriteOutput::Claimed(abandoned))
     }
 
     /// Writes the changed columns of a row. Indexes of unchanged columns are not updated.

@@ -99,7 +99,7 @@ impl Checkpoints {
                 match checkpoint(writing, CheckpointMode::PASSIVE) {
                     Ok(left) => self.log.shorten(left),
                     Err(error) => {
-                        tracing::debug!(%error, "store: cannot move the log into the database; trying again later")
+                        tracing::debug!(%error, "store: cannot move the log into the database; trying again later");
                     }
                 }
                 self.state.store(IDLE, Ordering::Release);

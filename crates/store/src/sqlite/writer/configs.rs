@@ -4,7 +4,7 @@
 use nuncio_engine::store::PushSettlement;
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
 
-use super::group::{GroupWriter, Written};
+use super::group::{GroupResult, GroupWriter};
 use crate::sqlite::{
     append::{Append, ConfigRow},
     columns::to_column,
@@ -28,7 +28,7 @@ impl GroupWriter<'_, '_> {
         task: &TaskId,
         config: &ConfigRow,
         delivered: u64,
-    ) -> Written<bool> {
+    ) -> GroupResult<bool> {
         let Some(mut head) = self.head(scope, task)? else { return Ok(false) };
         let key = head.task;
         self.insert_config(key, config, delivered.min(head.sequence), head.sequence)?;
@@ -67,7 +67,7 @@ impl GroupWriter<'_, '_> {
     }
 
     /// Deletes a configuration, if the configuration exists. Returns `false` if the task does not exist.
-    pub(super) fn delete_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Written<bool> {
+    pub(super) fn delete_config(&mut self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> GroupResult<bool> {
         let Some(head) = self.head(scope, task)? else { return Ok(false) };
         let connection = &self.writer.connection;
         connection
@@ -79,7 +79,7 @@ impl GroupWriter<'_, '_> {
 
     /// Stores the result of a delivery. Returns `false` if the task does not exist. `delivered` never decreases, so a
     /// late result of an earlier attempt has no effect on it.
-    pub(super) fn settle(&mut self, settlement: &PushSettlement) -> Written<bool> {
+    pub(super) fn settle(&mut self, settlement: &PushSettlement) -> GroupResult<bool> {
         let Some(head) = self.head(&settlement.scope, &settlement.task)? else { return Ok(false) };
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE push_configs SET delivered = max(delivered, ?3), attempts = ?4, next_attempt = ?5, error = ?6 \

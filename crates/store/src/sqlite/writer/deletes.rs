@@ -5,7 +5,7 @@ use nuncio_model::{TaskState, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::{
-    group::{GroupWriter, Written},
+    group::{GroupResult, GroupWriter},
     prune::{self, RECORDS},
 };
 use crate::sqlite::{
@@ -26,7 +26,7 @@ struct Doomed {
 
 impl GroupWriter<'_, '_> {
     /// Deletes the rows of tasks. The records are also deleted if they are few, otherwise by [`sweep`](Self::sweep).
-    pub(super) fn delete(&mut self, tasks: &[Candidate], purge: Option<&Purge>) -> Written<Removed> {
+    pub(super) fn delete(&mut self, tasks: &[Candidate], purge: Option<&Purge>) -> GroupResult<Removed> {
         self.flush()?;
         let mut removed = Removed::default();
         for candidate in tasks {

@@ -12,7 +12,7 @@ use crate::sqlite::{
     append::Append,
     columns::to_column,
     error::store_error,
-    queue::{Done, Op, Outcome},
+    queue::{WriteOp, WriteOutcome, WriteOutput},
 };
 
 /// The reason why a group could not be written.
@@ -25,7 +25,7 @@ pub(super) enum GroupError {
     Sqlite(rusqlite::Error),
 }
 
-pub(super) type Written<T> = Result<T, GroupError>;
+pub(super) type GroupResult<T> = Result<T, GroupError>;
 
 impl From<rusqlite::Error> for GroupError {
     fn from(error: rusqlite::Error) -> Self {
@@ -76,7 +76,7 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
     }
 
     /// Executes all writes. After an error, the caller rolls back the transaction.
-    pub(super) fn write(mut self, ops: &'o [Op]) -> Written<(Vec<Outcome>, Changes)> {
+    pub(super) fn write(mut self, ops: &'o [WriteOp]) -> GroupResult<(Vec<WriteOutcome>, Changes)> {
         let mut outcomes = Vec::with_capacity(ops.len());
         for op in ops {
             outcomes.push(self.apply(op)?);
@@ -88,27 +88,31 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         Ok((outcomes, self.changes))
     }
 
-    fn apply(&mut self, op: &'o Op) -> Written<Outcome> {
+    fn apply(&mut self, op: &'o WriteOp) -> GroupResult<WriteOutcome> {
         let found = match op {
-            Op::Append(append) if append.expected == 0 => return self.create(append),
-            Op::Append(append) => return self.append(append),
-            Op::Claim { scope, id } => return Ok(Ok(self.claim(scope, id)?)),
-            Op::PutConfig { scope, task, config, delivered } => self.put_config(scope, task, config, *delivered)?,
-            Op::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id)?,
-            Op::Settle(settlement) => self.settle(settlement)?,
-            Op::Delete { tasks, purge } => return Ok(Ok(Done::Removed(self.delete(tasks, purge.as_ref())?))),
-            Op::Sweep => return Ok(Ok(Done::Removed(self.sweep()?))),
-            Op::Compact { before, limit } => return Ok(Ok(Done::Removed(self.compact(*before, *limit)?))),
-            Op::Forget { before } => return Ok(Ok(Done::Removed(self.forget_some(*before)?))),
-            Op::Serve(agent) => self.serve(agent).map(|()| true)?,
-            Op::Probe => self.probe().map(|()| true)?,
-            Op::Close | Op::EmptyLog => true,
+            WriteOp::Append(append) if append.expected == 0 => return self.create(append),
+            WriteOp::Append(append) => return self.append(append),
+            WriteOp::Claim { scope, id } => return Ok(Ok(self.claim(scope, id)?)),
+            WriteOp::PutConfig { scope, task, config, delivered } => {
+                self.put_config(scope, task, config, *delivered)?
+            }
+            WriteOp::DeleteConfig { scope, task, id } => self.delete_config(scope, task, id)?,
+            WriteOp::Settle(settlement) => self.settle(settlement)?,
+            WriteOp::Delete { tasks, purge } => {
+                return Ok(Ok(WriteOutput::Removed(self.delete(tasks, purge.as_ref())?)));
+            }
+            WriteOp::Sweep => return Ok(Ok(WriteOutput::Removed(self.sweep()?))),
+            WriteOp::Compact { before, limit } => return Ok(Ok(WriteOutput::Removed(self.compact(*before, *limit)?))),
+            WriteOp::Forget { before } => return Ok(Ok(WriteOutput::Removed(self.forget_some(*before)?))),
+            WriteOp::Serve(agent) => self.serve(agent).map(|()| true)?,
+            WriteOp::Probe => self.probe().map(|()| true)?,
+            WriteOp::Close | WriteOp::EmptyLog => true,
         };
-        Ok(Ok(Done::Found(found)))
+        Ok(Ok(WriteOutput::Found(found)))
     }
 
     /// Inserts the collected rows.
-    pub(super) fn flush(&mut self) -> Written<()> {
+    pub(super) fn flush(&mut self) -> GroupResult<()> {
         let connection = &self.writer.connection;
         let epoch = to_column(self.writer.epoch);
         let inserted = TASKS.insert(connection, &self.new_tasks, |statement, first, new| {
@@ -143,13 +147,13 @@ impl<'w, 'o> GroupWriter<'w, 'o> {
         Ok(())
     }
 
-    fn serve(&self, agent: &str) -> Written<()> {
+    fn serve(&self, agent: &str) -> GroupResult<()> {
         self.writer.connection.execute("UPDATE store SET agent = ?1", [agent])?;
         Ok(())
     }
 
     /// Executes a write without an effect.
-    fn probe(&self) -> Written<()> {
+    fn probe(&self) -> GroupResult<()> {
         self.writer.connection.execute("UPDATE store SET openings = openings", [])?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::{
     REMEMBERED, Writer,
-    group::{GroupWriter, Written},
+    group::{GroupResult, GroupWriter},
 };
 use crate::sqlite::columns::{self, Moment, from_column};
 
@@ -70,7 +70,7 @@ impl Writer {
 
 impl GroupWriter<'_, '_> {
     /// The head of a task at this point of the group, if the task belongs to this scope.
-    pub(super) fn head(&mut self, scope: &Scope, id: &TaskId) -> Written<Option<Head>> {
+    pub(super) fn head(&mut self, scope: &Scope, id: &TaskId) -> GroupResult<Option<Head>> {
         if let Some(head) = self.changes.heads.get(id) {
             let head = head.clone();
             self.flush()?;

@@ -4,7 +4,7 @@ use nuncio_model::{TaskId, Timestamp};
 use rusqlite::OptionalExtension as _;
 
 use super::{
-    group::{GroupWriter, Written},
+    group::{GroupResult, GroupWriter},
     prune::RECORDS,
 };
 use crate::sqlite::{append::Append, queue::Removed};
@@ -14,7 +14,7 @@ const FORGOTTEN: usize = 2;
 
 impl GroupWriter<'_, '_> {
     /// The task that already has one of the messages of this commit.
-    pub(super) fn repeated(&self, scope: i64, append: &Append) -> Written<Option<TaskId>> {
+    pub(super) fn repeated(&self, scope: i64, append: &Append) -> GroupResult<Option<TaskId>> {
         let Some(remember) = &append.remember else { return Ok(None) };
         let since = remember.since.as_millisecond();
         let mut statement = self.writer.connection.prepare_cached(
@@ -35,7 +35,7 @@ impl GroupWriter<'_, '_> {
     }
 
     /// Stores the message ids of a commit. None of the ids may be stored already.
-    pub(super) fn remember(&mut self, scope: i64, task: i64, append: &Append) -> Written<()> {
+    pub(super) fn remember(&mut self, scope: i64, task: i64, append: &Append) -> GroupResult<()> {
         let Some(remember) = &append.remember else { return Ok(()) };
         let mut statement =
             self.writer.connection.prepare_cached("INSERT OR REPLACE INTO messages VALUES (?1, ?2, ?3, ?4)")?;
@@ -49,17 +49,17 @@ impl GroupWriter<'_, '_> {
     }
 
     /// Deletes expired message ids, a few per id that this group has added, so that the table does not grow.
-    pub(super) fn forget_messages(&self) -> Written<()> {
+    pub(super) fn forget_messages(&self) -> GroupResult<()> {
         let Some(before) = self.forgotten_before else { return Ok(()) };
         self.forget_before(before, FORGOTTEN * self.remembered.len()).map(|_| ())
     }
 
     /// Deletes message ids that were stored before a time, at most as many as one write may delete.
-    pub(super) fn forget_some(&self, before: Timestamp) -> Written<Removed> {
+    pub(super) fn forget_some(&self, before: Timestamp) -> GroupResult<Removed> {
         Ok(Removed { tasks: 0, rows: self.forget_before(before, RECORDS)? })
     }
 
-    fn forget_before(&self, before: Timestamp, limit: usize) -> Written<usize> {
+    fn forget_before(&self, before: Timestamp, limit: usize) -> GroupResult<usize> {
         let mut statement = self.writer.connection.prepare_cached(
             "DELETE FROM messages WHERE (scope, id) IN \
              (SELECT scope, id FROM messages INDEXED BY messages_by_time WHERE at < ?1 ORDER BY at LIMIT ?2)",

@@ -2,12 +2,12 @@
 
 use nuncio_model::{Scope, TaskState};
 
-use super::group::{GroupWriter, Written};
+use super::group::{GroupResult, GroupWriter};
 use crate::sqlite::columns;
 
 impl GroupWriter<'_, '_> {
     /// The key of a scope. A new scope gets a new key.
-    pub(super) fn scope_key(&mut self, scope: &Scope) -> Written<Option<i64>> {
+    pub(super) fn scope_key(&mut self, scope: &Scope) -> GroupResult<Option<i64>> {
         let known = self.writer.scopes.get(scope).or_else(|| self.changes.scopes.get(scope));
         if let Some(key) = known {
             return Ok(Some(*key));
@@ -29,7 +29,7 @@ impl GroupWriter<'_, '_> {
     }
 
     /// Writes the counters.
-    pub(super) fn write_totals(&mut self) -> Written<()> {
+    pub(super) fn write_totals(&mut self) -> GroupResult<()> {
         let mut statement = self.writer.connection.prepare_cached(
             "INSERT INTO totals VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
         )?;
