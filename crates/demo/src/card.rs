@@ -7,7 +7,7 @@ use nuncio_model::{
     card::{AgentExtension, AgentSkill},
 };
 
-const DESCRIPTION: &str = "Echoes, and on certain words shows any state, event and error of the protocol.";
+const DESCRIPTION: &str = "Echoes text. Special words produce any state, event and error of the protocol.";
 const MODES: [&str; 4] = ["text/plain", "application/json", "application/octet-stream", "image/png"];
 
 /// An optional part of the protocol that the card declares.
@@ -78,13 +78,13 @@ pub fn extended_card(mut public: AgentCard) -> AgentCard {
         return public;
     }
     if public.description == DESCRIPTION {
-        public.description.push_str(" Knows its callers, and tells them what it knows.");
+        public.description.push_str(" Identifies its callers and shows the known facts about them.");
     }
     if public.skills.iter().any(|skill| skill.id == "whoami") {
         return public;
     }
     public.with_skill(
-        AgentSkill::new("whoami", "Who am I", "Tells a caller what the agent knows of them.")
+        AgentSkill::new("whoami", "Who am I", "Shows the known facts about the caller.")
             .with_tags(["identity", "test"])
             .with_examples(["whoami"]),
     )
@@ -92,16 +92,16 @@ pub fn extended_card(mut public: AgentCard) -> AgentCard {
 
 fn skills() -> Vec<AgentSkill> {
     vec![
-        AgentSkill::new("echo", "Echo", "Gives back the text that it is sent, as an artifact or as a bare message.")
+        AgentSkill::new("echo", "Echo", "Returns the received text as an artifact or as a bare message.")
             .with_tags(["echo", "test"])
             .with_examples(["echo hello", "message hello"]),
-        AgentSkill::new("streams", "Streams", "Writes an artifact in up to a million pieces.")
+        AgentSkill::new("streams", "Streams", "Writes an artifact in up to a million chunks.")
             .with_tags(["streaming", "test"])
             .with_examples(["stream 10", "stream 1000 every=5 size=64"]),
-        AgentSkill::new("states", "States", "Takes a task into any state: waits, asks, declines, fails, panics.")
+        AgentSkill::new("states", "States", "Moves a task into any state: waits, asks, rejects, fails, panics.")
             .with_tags(["lifecycle", "test"])
             .with_examples(["input", "auth", "slow 2", "fail", "reject", "panic"]),
-        AgentSkill::new("data", "Data", "Gives parts of every kind, and data by a JSON schema that the client sends.")
+        AgentSkill::new("data", "Data", "Returns parts of every kind, and data for the client's JSON schema.")
             .with_tags(["data", "files", "test"])
             .with_examples(["parts", "table"]),
     ]

@@ -8,17 +8,17 @@ pub(crate) async fn fail(turn: &Turn, _: &str) -> Result<(), AgentError> {
 }
 
 pub(crate) async fn reject(turn: &Turn, _: &str) -> Result<(), AgentError> {
-    turn.reject("I will not do that").await
+    turn.reject("the agent rejects this task").await
 }
 
 /// Returns an error: the message goes to the peer, the cause to the log.
 pub(crate) async fn raise(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.begin().await?;
-    Err(AgentError::new("the agent raised an error").with_source("a cause that only the log sees"))
+    Err(AgentError::new("the agent raised an error").with_source("a cause for the log only"))
 }
 
 /// Panics; the engine marks the task as failed and continues.
 pub(crate) async fn panic(turn: &Turn, _: &str) -> Result<(), AgentError> {
     turn.begin().await?;
-    panic!("a panic that only the log sees")
+    panic!("a panic for the log only")
 }

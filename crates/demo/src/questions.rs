@@ -43,7 +43,7 @@ pub(crate) async fn input(turn: &Turn, _: &str) -> Result<(), AgentError> {
 
 /// Requests credentials.
 pub(crate) async fn auth(turn: &Turn, _: &str) -> Result<(), AgentError> {
-    turn.require_auth("credentials are needed to go on").await
+    turn.require_auth("credentials are needed to continue").await
 }
 
 /// Requests input without a message.

@@ -10,7 +10,7 @@ use crate::waits;
 const MOST_CHUNKS: u32 = 1_000_000;
 const LARGEST_CHUNK: usize = 1 << 24;
 const USAGE: &str =
-    "say `stream N [every=MS] [size=BYTES] [after=MS] [asks]`, with N up to 1000000 and BYTES up to 16777216";
+    "usage: `stream N [every=MS] [size=BYTES] [after=MS] [asks]`, with N up to 1000000 and BYTES up to 16777216";
 
 /// Writes an artifact in many chunks: `stream N [every=MS] [size=BYTES] [after=MS] [asks]`.
 ///

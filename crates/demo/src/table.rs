@@ -12,15 +12,17 @@ const JSON: &str = "application/json";
 /// accept JSON gets the table as text; a client that accepts neither gets a rejection.
 pub(crate) async fn table(turn: &Turn, _: &str) -> Result<(), AgentError> {
     let part = match turn.requested_schema() {
-        Some(_) if !takes(turn, JSON) => return turn.reject("data by a schema comes as application/json only").await,
+        Some(_) if !takes(turn, JSON) => {
+            return turn.reject("data for a schema is available only as application/json").await;
+        }
         Some(schema) => match turn.validated(sample::of(schema)) {
             Ok(part) => part,
-            Err(error) => return turn.reject(format!("there is no sample for this schema: {error}")).await,
+            Err(error) => return turn.reject(format!("cannot create a sample for this schema: {error}")).await,
         },
         None if takes(turn, JSON) => Part::data(rows()),
         None => match ["text/csv", "text/plain"].into_iter().find(|text| takes(turn, text)) {
             Some(media_type) => Part::text(csv()).with_media_type(media_type),
-            None => return turn.reject("the table comes as application/json, text/csv or text/plain").await,
+            None => return turn.reject("the table is available as application/json, text/csv or text/plain").await,
         },
     };
     turn.begin().await?;

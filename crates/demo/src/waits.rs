@@ -49,7 +49,7 @@ async fn wanted(turn: &Turn, seconds: &str) -> Result<Option<Duration>, AgentErr
     match seconds.trim().parse::<f64>() {
         Ok(seconds) if (0.0..=LONGEST).contains(&seconds) => Ok(Some(Duration::from_secs_f64(seconds))),
         _ => {
-            turn.reject("name a time in seconds, `slow 1.5` for example, at most a day").await?;
+            turn.reject("a time in seconds is required, at most a day, for example `slow 1.5`").await?;
             Ok(None)
         }
     }

@@ -110,7 +110,7 @@ async fn failures_are_reported() {
         let task = say(text).await;
         assert_eq!(task.state(), state, "{text}");
         assert!(
-            !status_text(&task).is_empty() && !status_text(&task).contains("only the log"),
+            !status_text(&task).is_empty() && !status_text(&task).contains("for the log only"),
             "{text}: {}",
             status_text(&task)
         );
