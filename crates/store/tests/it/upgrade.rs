@@ -10,13 +10,16 @@ use nuncio_model::{
 };
 use nuncio_store::SqliteStore;
 
-use crate::support::{Place, begin, chunk, create, end, task};
+use crate::support::{Place, at, begin, chunk, create, end, task};
 
 /// A database of the first schema, as a dump: `sample` wrote it. It is not to be written again.
 const FIRST: &str = include_str!("first_schema.sql");
 
 /// One of the second schema, in which webhooks have a format: `sample` and `sample_of_formats` wrote it.
 const SECOND: &str = include_str!("second_schema.sql");
+
+/// A database that a server of the fifth schema left when it was killed.
+const FIFTH: &str = include_str!("fifth_schema.sql");
 
 fn tenant() -> Scope {
     Scope::new("tenant".into(), Principal::named("somebody"))
@@ -129,4 +132,26 @@ async fn is_read_and_gone_on_with(dump: &str, new: Place) {
     begin(&old, "new").await;
     let stored: Task = Task::clone(&crate::support::load(&old, "running").await.task);
     assert_eq!((stored.state(), stored.artifacts[0].text().as_str()), (TaskState::Completed, "onetwothree"));
+}
+
+#[tokio::test]
+async fn a_database_of_the_fifth_schema_keeps_its_tasks_messages_and_webhooks() {
+    let (place, scope) = (Place::new(), Scope::open());
+    place.connection().execute_batch(FIFTH).unwrap();
+    let store = place.open().await;
+    for (id, state, message) in [
+        ("done", TaskState::Completed, "m-done"),
+        ("asks", TaskState::InputRequired, "m-ask"),
+        ("runs", TaskState::Working, "m-run"),
+    ] {
+        let stored = store.load(&scope, &id.into()).await.unwrap().unwrap();
+        assert_eq!((stored.task.state(), stored.task.history[0].message_id.as_str()), (state, message));
+        let found = store.task_of_message(&scope, &message.into(), at(0)).await.unwrap();
+        assert_eq!(found.as_ref().map(nuncio_model::TaskId::as_str), Some(id));
+    }
+    let due = store.due_pushes(at(1_000_000_000), 10).await.unwrap();
+    let due: Vec<_> = due.iter().map(|push| (push.config.url.as_str(), push.delivered, push.owed)).collect();
+    assert_eq!(due, [("http://127.0.0.1:9/hook", 0, 2)]);
+    let claimed = store.claim(&scope, &"runs".into()).await.unwrap();
+    assert!(matches!(claimed, Some(Claim::Owned { abandoned: true, .. })), "{claimed:?}");
 }

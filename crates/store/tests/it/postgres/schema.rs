@@ -1,6 +1,9 @@
 //! The schema: made once, found again, and refused where it is not ours.
 
-use nuncio_engine::TaskStore;
+use nuncio_engine::{
+    TaskStore,
+    store::{Claim, CommandId, CommandStatus},
+};
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::{PostgresError, PostgresStore};
 use tokio::task::JoinSet;
@@ -10,7 +13,10 @@ use super::place::{Place, options};
 /// The schema as it was at first.
 const FIRST: &str = include_str!("../../../src/postgres/schema/1.sql");
 
-use crate::support::{create, task};
+/// A schema that two nodes of the fourth schema left when they were killed.
+const FOURTH: &str = include_str!("fourth_schema.sql");
+
+use crate::support::{at, create, task};
 
 async fn refused(place: &Place) -> PostgresError {
     PostgresStore::open(place.url(), options()).await.err().unwrap()
@@ -95,4 +101,32 @@ async fn what_an_earlier_release_wrote_is_brought_up() {
     let now = nuncio_model::Timestamp::now();
     assert_eq!(store.resting(&[TaskState::InputRequired], now, 9).await.unwrap().len(), 1);
     assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 6);
+}
+
+#[tokio::test]
+async fn a_schema_of_an_earlier_release_keeps_its_tasks_messages_commands_and_webhooks() {
+    let (place, scope) = (Place::new(), Scope::open());
+    place.client().await.batch_execute(FOURTH).await.unwrap();
+    let store = place.open(options()).await;
+    assert_eq!(store.verify().await.unwrap(), [""; 0]);
+    for (id, state, message) in [
+        ("done", TaskState::Completed, "m-done"),
+        ("asks", TaskState::InputRequired, "m-ask"),
+        ("runs", TaskState::Working, "m-run"),
+    ] {
+        let stored = store.load(&scope, &id.into()).await.unwrap().unwrap();
+        assert_eq!((stored.task.state(), stored.task.history[0].message_id.as_str()), (state, message));
+        let found = store.task_of_message(&scope, &message.into(), at(0)).await.unwrap();
+        assert_eq!(found.as_ref().map(nuncio_model::TaskId::as_str), Some(id));
+    }
+    let due = store.due_pushes(at(1_000_000_000), 10).await.unwrap();
+    let due: Vec<_> = due.iter().map(|push| (push.config.url.as_str(), push.delivered, push.owed)).collect();
+    assert_eq!(due, [("http://127.0.0.1:9/hook", 0, 3)]);
+    let (cluster, command) = (store.cluster().unwrap(), CommandId("command".into()));
+    assert_eq!(cluster.status(&command).await.unwrap(), Some(CommandStatus::default()));
+    let claimed = store.claim(&scope, &"runs".into()).await.unwrap();
+    let Some(Claim::Owned { abandoned: true, commands, .. }) = claimed else { panic!("{claimed:?}") };
+    assert_eq!(commands.iter().map(|it| &it.id).collect::<Vec<_>>(), [&command]);
+    assert!(String::from_utf8_lossy(&commands[0].body).contains("m-waits"));
+    assert!(cluster.cancel(&command).await.unwrap());
 }
