@@ -159,12 +159,12 @@ fn unfinished(entries: &[Entry]) -> Vec<u64> {
 /// Waits until each webhook has received the end of its task. The checker reports webhooks that have not.
 async fn called(board: &Board) {
     let deadline = Instant::now() + board.settle_timeout;
-    while Instant::now() < deadline && board.history.look(owes) {
+    while Instant::now() < deadline && board.history.look(has_pending) {
         sleep(Duration::from_millis(100)).await;
     }
 }
 
-fn owes(entries: &[Entry]) -> bool {
+fn has_pending(entries: &[Entry]) -> bool {
     let mut pending = BTreeSet::new();
     for Entry { what, .. } in entries {
         if let What::Hooked { hook, whole: true, .. } = what {

@@ -31,8 +31,8 @@ pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, tas
     id
 }
 
-/// Adds a configuration that was checked to a task that has these already, or replaces the one of the same id. It is
-/// owed what comes from now on.
+/// Adds a checked configuration to a task that has these configurations, or replaces the configuration with the same id.
+/// The webhook receives the events from now on.
 pub(crate) async fn add(
     shared: &Shared,
     scope: &Scope,
@@ -51,8 +51,8 @@ pub(crate) async fn add(
         .with_metadata("limit", "push_configs"));
     }
     // The store knows where that begins.
-    let owed = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };
-    if shared.store.put_push_config(scope, owed).await? {
+    let stored = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };
+    if shared.store.put_push_config(scope, stored).await? {
         Ok(config)
     } else {
         Err(Error::task_not_found(task.as_str()))

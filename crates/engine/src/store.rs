@@ -1,4 +1,4 @@
-//! The seam to what keeps tasks: the log, the head of each task, push configurations and what is owed to them.
+//! The seam to what keeps tasks: the log, the head of each task, push configurations and their pending records.
 //!
 //! `nuncio_suites::store_suite!` holds an implementation against this contract.
 
@@ -37,7 +37,7 @@ use crate::record::Record;
 #[async_trait]
 pub trait TaskStore: Send + Sync + 'static {
     /// Appends records to a task's log, or creates the task (`expected` is 0), in one transaction with the head, the
-    /// snapshot, the push configurations and what is owed to them. The cost is that of the records, not of the task.
+    /// snapshot, the push configurations and their pending records. The cost is that of the records, not of the task.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// `Compacted` when some of them are no longer kept: read the task instead. A store keeps the records of a task
-    /// while it runs and while a push configuration is owed some, and may drop them after that.
+    /// while it runs and while a push configuration has pending records, and may drop them after that.
     async fn events_after(
         &self,
         scope: &Scope,
@@ -122,21 +122,22 @@ pub trait TaskStore: Send + Sync + 'static {
     /// `BadPageToken` when the cursor was not made here.
     async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError>;
 
-    /// Stores a push configuration, or replaces the one of the same id. It is owed the records after those that it says
-    /// were delivered: those from now on, where it says all. `false` when there is no such task.
+    /// Stores a push configuration, or replaces the configuration with the same id. The records after
+    /// [`PushConfig::delivered`] become pending; if all records are delivered, only later records do. `false` if there is
+    /// no such task.
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError>;
 
     /// The push configurations of a task, by id; `None` when there is no such task.
     async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError>;
 
-    /// Removes a push configuration and what is owed to it; one that is not there is no error. `false` when there is no
+    /// Removes a push configuration with its pending records; a missing configuration is no error. `false` if there is no
     /// such task.
     async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError>;
 
-    /// Push configurations that are owed records and whose next attempt is due, longest due first.
+    /// Push configurations that have pending records and whose next attempt is due, longest due first.
     async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError>;
 
-    /// When the next push that is owed is due, whether or not that is past.
+    /// The time at which the next pending push is due; the time can be in the past.
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Notes how an attempt to deliver went. What was delivered stays so, also when a late word of an earlier attempt
@@ -144,7 +145,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`due_pushes`](Self::due_pushes). A configuration that was removed meanwhile is no error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
-    /// Deletes tasks that are old: those that nobody is at work on, that no push configuration is owed records of, and
+    /// Deletes tasks that are old: those that nobody is at work on, that have no pending push, and
     /// that have been in their state since before a time, by the time of their status. All that belongs to a task goes
     /// with it. How many went: fewer than the limit only when there are no more.
     ///
@@ -172,8 +173,8 @@ pub trait TaskStore: Send + Sync + 'static {
     /// `BadPageToken` when the cursor was not made here.
     async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError>;
 
-    /// Drops the records (not the tasks) of logs of tasks that ended or were parked before a time and that no push
-    /// configuration is owed, of so many tasks at most. How many.
+    /// Drops the logs, not the tasks, of tasks that ended or were parked before a time and that have no pending push, for
+    /// at most `limit` tasks. Returns the number of logs.
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
     /// The time by which is told what is old. Where several nodes share the store it is that of one clock, so that none

@@ -17,7 +17,7 @@ use nuncio::{
     AgentCard, Client, Engine, Message, Server, StreamEvent, StreamResponse, TaskPushNotificationConfig, Turn,
     engine::agent_fn,
     model::op::{SendMessageConfiguration, SendMessageRequest},
-    push::{Courier, Guard},
+    push::{Dispatcher, Guard},
 };
 use tokio::{net::TcpListener, sync::mpsc};
 
@@ -54,8 +54,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut card = AgentCard::new("Answer", "Thinks, and says the answer.");
     card.capabilities.push_notifications = Some(true);
     let engine = Engine::builder(agent).card(card).push_guard(Arc::new(guard.clone())).build();
-    let courier = Courier::builder(&engine, guard).build()?;
-    let server = Server::builder(engine).courier(courier).bind("127.0.0.1:0").await?;
+    let dispatcher = Dispatcher::builder(&engine, guard).build()?;
+    let server = Server::builder(engine).dispatcher(dispatcher).bind("127.0.0.1:0").await?;
     let address = server.local_addr().to_string();
     tokio::spawn(server.serve(std::future::pending()));
 

@@ -1,4 +1,4 @@
-//! Which webhooks may be called, and the headers that they may ask for (section 13.2).
+//! Checks the addresses and headers of webhooks (section 13.2).
 
 mod headers;
 
@@ -40,13 +40,13 @@ impl Guard {
         Self { addresses: AddressGuard::new().with_hint(HINT), patience: Duration::from_secs(2) }
     }
 
-    /// Whether all addresses pass; for tests, and for networks with trusted callers and webhooks.
+    /// If `yes`, all addresses pass: for tests, and for networks with trusted callers and webhooks.
     pub fn allow_private(mut self, yes: bool) -> Self {
         self.addresses = self.addresses.allow_private(yes);
         self
     }
 
-    /// How names are resolved. By default as the system does.
+    /// Sets the resolver of host names. The default is the resolver of the system.
     pub fn with_lookup(mut self, lookup: impl Lookup) -> Self {
         self.addresses = self.addresses.with_lookup(lookup);
         self

@@ -1,16 +1,16 @@
-//! Webhooks (sections 3.5.1, 4.3.3 and 13.2): which may be called, and their calls, from the outbox of the task store.
+//! Webhooks (sections 3.5.1, 4.3.3 and 13.2): a guard of their addresses, and delivery from the outbox of the task store.
 //!
-//! A [`Guard`] decides when a webhook is registered, in `engine`, and again when it is called. A [`Courier`] reads what
-//! the store owes to whom, posts it, and notes in the store how that went: all of its state is there, so a restart
-//! loses nothing. Neither knows anything of the HTTP server.
+//! A [`Guard`] checks a webhook at its registration in `engine`, and again before each call. A [`Dispatcher`] reads pending
+//! records from the store, sends them, and writes the result to the store. The store holds the whole state, so a restart
+//! loses nothing. This crate does not depend on the HTTP server.
 
-mod courier;
+mod dispatcher;
 mod guard;
 mod retry;
-mod stamp;
+mod signer;
 
-pub use courier::{Courier, CourierBuilder, CourierError, Places};
+pub use dispatcher::{Dispatcher, DispatcherBuilder, DispatcherError, Places};
 pub use guard::Guard;
 pub use nuncio_http::{Lookup, Refusal};
 pub use retry::Retry;
-pub use stamp::{Delivery, Stamp};
+pub use signer::{Attempt, RequestSigner};

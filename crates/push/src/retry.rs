@@ -1,22 +1,22 @@
-//! When to try again, and when to give up (NOTIFY-10 to NOTIFY-12).
+//! Delays and number of attempts (section 4.3.3, Push Notification Payload).
 
 use std::time::Duration;
 
 use nuncio_limit::{Backoff, Jitter};
 
-/// How often and when a delivery is tried again.
+/// The delays between attempts to deliver a notification, and their number.
 ///
-/// The pauses double from [`first`](Self::first) to [`longest`](Self::longest), each shortened or lengthened by up to a
-/// fifth by chance, and are never shorter than a `Retry-After` of up to an hour. With the defaults a record is tried
-/// for about an hour. A pause of more than a century is one of a century.
+/// The delay doubles from [`first`](Self::first) to [`longest`](Self::longest), each changed at random by up to a fifth. A
+/// `Retry-After` of up to an hour is respected. With the defaults, the attempts for a record take about an hour. A delay
+/// is at most a century.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retry {
-    /// The first pause. 1 s.
+    /// The first delay. 1 s.
     pub first: Duration,
-    /// The longest. 5 min.
+    /// The longest delay. 5 min.
     pub longest: Duration,
-    /// After how many failures in a row a record is given up. 20.
+    /// The number of consecutive failures after which a record is skipped. 20.
     pub attempts: u32,
 }
 
@@ -26,21 +26,21 @@ impl Default for Retry {
     }
 }
 
-/// A receiver that wants longer pauses gets this.
+/// The longest delay that a receiver can ask for.
 const LONGEST_ASKED: Duration = Duration::from_hours(1);
 
-/// Longer pauses would lead beyond what clocks can tell.
+/// A longer delay would overflow the clock.
 const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
 
 impl Retry {
-    /// The pause after so many failures in a row; `asked` is what the receiver wants.
+    /// The delay after `failures` consecutive failures; `asked` is the `Retry-After` of the receiver.
     pub(crate) fn pause(&self, failures: u32, asked: Option<Duration>) -> Duration {
         let jitter = Jitter::Between(0.8, 1.2);
         let backoff = Backoff { first: self.first, longest: self.longest.min(CENTURY), jitter };
         backoff.delay(failures.saturating_sub(1)).max(asked.unwrap_or_default().min(LONGEST_ASKED))
     }
 
-    /// Whether it is time to give up.
+    /// Whether the number of attempts is reached.
     pub(crate) fn is_over(&self, failures: u32) -> bool {
         failures >= self.attempts
     }

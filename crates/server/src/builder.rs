@@ -7,7 +7,7 @@ use nuncio_auth::{Authenticator, Open};
 use nuncio_engine::Engine;
 use nuncio_limit::Rates;
 use nuncio_model::{AgentCard, card::Binding};
-use nuncio_push::Courier;
+use nuncio_push::Dispatcher;
 use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
@@ -44,7 +44,7 @@ pub struct Builder {
     hosts: Vec<AllowedHost>,
     tenants: Tenants,
     routes: Option<axum::Router>,
-    courier: Option<Courier>,
+    dispatcher: Option<Dispatcher>,
 }
 
 impl Builder {
@@ -63,7 +63,7 @@ impl Builder {
             hosts: Vec::new(),
             tenants: Tenants::default(),
             routes: None,
-            courier: None,
+            dispatcher: None,
         }
     }
 
@@ -163,8 +163,8 @@ impl Builder {
     }
 
     /// What delivers to webhooks while the server runs. By default nothing does.
-    pub fn courier(mut self, courier: Courier) -> Self {
-        self.courier = Some(courier);
+    pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
+        self.dispatcher = Some(dispatcher);
         self
     }
 
@@ -246,7 +246,7 @@ impl Builder {
             service,
             stack,
             routes: self.routes,
-            courier: self.courier,
+            dispatcher: self.dispatcher,
             limits: self.limits,
             tells_peer: !is_open,
         }

@@ -4,7 +4,7 @@ use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use http::{Request, Response};
 use nuncio_engine::Engine;
-use nuncio_push::Courier;
+use nuncio_push::Dispatcher;
 use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::{Layer as _, ServiceExt as _, util::MapRequestLayer};
@@ -33,7 +33,7 @@ pub struct Server {
     pub(crate) service: Arc<Service>,
     pub(crate) stack: Stack,
     pub(crate) routes: Option<axum::Router>,
-    pub(crate) courier: Option<Courier>,
+    pub(crate) dispatcher: Option<Dispatcher>,
     pub(crate) limits: Limits,
     pub(crate) tells_peer: bool,
 }
@@ -81,7 +81,7 @@ impl Server {
             shutdown.await;
             self.service.drain.start();
         };
-        let deliveries = Deliveries::start(self.courier);
+        let deliveries = Deliveries::start(self.dispatcher);
         tokio::join!(accepting, ending);
         drain(&self.service, deliveries, &connections, self.limits.drain).await;
     }
@@ -104,21 +104,21 @@ fn hyper_service(
         .map_response(|response: axum::response::Response| response.map(Body::Axum))
 }
 
-/// A courier at work.
+/// A dispatcher at work.
 struct Deliveries {
     stop: DropGuard,
     task: Option<JoinHandle<()>>,
 }
 
 impl Deliveries {
-    fn start(courier: Option<Courier>) -> Self {
+    fn start(dispatcher: Option<Dispatcher>) -> Self {
         let stop = CancellationToken::new();
         let stopped = stop.clone();
-        let task = courier.map(|courier| tokio::spawn(async move { courier.run(stopped).await }));
+        let task = dispatcher.map(|dispatcher| tokio::spawn(async move { dispatcher.run(stopped).await }));
         Self { stop: stop.drop_guard(), task }
     }
 
-    /// Lets the attempts that are under way end. What is owed after that is delivered after the next start.
+    /// Lets the attempts that are under way end. Notifications that are pending after that are delivered after the next start.
     async fn stop(self, patience: Duration) {
         drop(self.stop);
         if let Some(mut task) = self.task
@@ -141,7 +141,7 @@ async fn drain(service: &Service, deliveries: Deliveries, connections: &Connecti
     while is_busy() && Instant::now() < deadline {
         tokio::time::sleep(LOOK).await;
     }
-    // The store is closed by the engine, so the courier must be done before.
+    // The store is closed by the engine, so the dispatcher must be done before.
     deliveries.stop(deadline.saturating_duration_since(Instant::now()).max(CLOSING)).await;
     service.engine.shutdown(deadline.saturating_duration_since(Instant::now())).await;
     service.drain.end_streams();

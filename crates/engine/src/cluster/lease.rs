@@ -40,7 +40,7 @@ pub(super) async fn keep(shared: Weak<Shared>) {
                 }
                 over = Some(sent + lease);
                 shared.members.set_live(true);
-                // What another node owed to webhooks when it went is nobody's to tell.
+                // After a node failed, other nodes must deliver its pending notifications.
                 shared.push_wakeups.notify_one();
                 listen(&shared, cluster.node(), &mut listening);
                 lease / 3

@@ -31,7 +31,7 @@ pub struct Commit {
     /// The task after the records, when it is worth writing: at the first commit, when the task parks or ends, and now
     /// and then between, so that loading a task stays cheap.
     pub snapshot: Option<Arc<Task>>,
-    /// Push configurations that come with the task's creation; they are owed every record.
+    /// Push configurations that come with the task's creation; every record is pending for them.
     pub push_configs: Vec<PushConfig>,
     /// Commands whose messages are in the records, each with the number of its record: they are taken with the commit.
     pub acks: Vec<(CommandId, u64)>,
@@ -61,6 +61,6 @@ pub struct Remember {
 pub struct Committed {
     /// The epoch under which the committer owns the task from now on.
     pub epoch: u64,
-    /// Whether push configurations are owed the records.
-    pub owes_push: bool,
+    /// Whether push configurations have pending records now.
+    pub has_pending_push: bool,
 }

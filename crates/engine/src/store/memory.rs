@@ -26,7 +26,7 @@ use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp}
 use parking_lot::Mutex;
 
 use self::{
-    hooks::Debts,
+    hooks::Outbox,
     node::{Head, LogPolicy, Node},
     retention::Retention,
     tables::Tables,
@@ -46,10 +46,10 @@ const FORGOTTEN: usize = 1024;
 
 /// Keeps tasks in memory, up to a number of them ([`MemoryStoreBuilder::max_tasks`]).
 ///
-/// Dropping it drops them. The records of a task are kept until it ends and while a push configuration is owed some.
+/// Dropping it drops them. The records of a task are kept until it ends and while a push configuration has pending records.
 pub struct MemoryStore {
     tables: Tables,
-    debts: Debts,
+    outbox: Outbox,
     retention: Retention,
     work: Work,
     logs: LogPolicy,
@@ -70,7 +70,7 @@ impl MemoryStore {
     fn with(logs: LogPolicy, retention: Retention) -> Self {
         Self {
             tables: Tables::new(),
-            debts: Debts::default(),
+            outbox: Outbox::default(),
             retention,
             work: Work::default(),
             logs,
@@ -126,9 +126,9 @@ impl MemoryStore {
         if !configs.is_empty() {
             pushes::add(head, configs);
         }
-        let owes_push = !head.hooks().is_empty();
-        if owes_push {
-            pushes::owe(&self.debts, node, head, commit.sequence());
+        let has_pending_push = !head.hooks().is_empty();
+        if has_pending_push {
+            pushes::add_pending(&self.outbox, node, head, commit.sequence());
         }
         let was_at_work = head.sequence > 0 && !head.released;
         head.append(commit, self.logs)?;
@@ -136,7 +136,7 @@ impl MemoryStore {
         if head.released {
             self.retention.released(node, head);
         }
-        Ok(Committed { epoch: EPOCH, owes_push })
+        Ok(Committed { epoch: EPOCH, has_pending_push })
     }
 
     fn evict(&self) {
@@ -226,7 +226,7 @@ impl TaskStore for MemoryStore {
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError> {
         let Some(id) = config.config.task_id.clone() else { return Ok(false) };
         let put = self.with_head(scope, &id, |node, head| {
-            pushes::put(&self.debts, node, head, config);
+            pushes::put(&self.outbox, node, head, config);
             head.trim(self.logs)
         });
         put.transpose().map(|put| put.is_some())
@@ -238,23 +238,23 @@ impl TaskStore for MemoryStore {
 
     async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError> {
         let deleted = self.with_head(scope, task, |node, head| {
-            pushes::delete(&self.debts, node, head, id);
+            pushes::delete(&self.outbox, node, head, id);
             head.trim(self.logs)
         });
         deleted.transpose().map(|deleted| deleted.is_some())
     }
 
     async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError> {
-        Ok(pushes::due(&self.debts, now, limit))
+        Ok(pushes::due(&self.outbox, now, limit))
     }
 
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.debts.next())
+        Ok(self.outbox.next())
     }
 
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError> {
         let settled = self.with_head(&settlement.scope, &settlement.task, |node, head| {
-            pushes::settle(&self.debts, node, head, &settlement);
+            pushes::settle(&self.outbox, node, head, &settlement);
             head.trim(self.logs)
         });
         settled.transpose().map(|_| ())

@@ -1,4 +1,4 @@
-//! Push configurations, and what is owed to them.
+//! Push configurations, and their pending records.
 
 use nuncio_model::{PushConfigId, Scope, TaskId, TaskPushNotificationConfig, Timestamp};
 
@@ -14,7 +14,7 @@ pub struct PushConfig {
     pub delivered: u64,
 }
 
-/// A push configuration that is owed records.
+/// A push configuration that has pending records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DuePush {
     /// Whose task it is.
@@ -23,8 +23,8 @@ pub struct DuePush {
     pub config: TaskPushNotificationConfig,
     /// The sequence number of the last record that was delivered.
     pub delivered: u64,
-    /// The sequence number of the last record that is owed.
-    pub owed: u64,
+    /// The sequence number of the last pending record.
+    pub pending: u64,
     /// How many attempts at the next record have failed.
     pub attempts: u32,
 }

@@ -88,7 +88,7 @@ impl LogWriter {
             cluster::note_rest(&self.live);
             self.live.lock().remote_calls.iter().for_each(|it| it.moved());
         }
-        if committed.owes_push {
+        if committed.has_pending_push {
             self.shared.push_wakeups.notify_one();
         }
         if backlog.records > 0 {

@@ -82,8 +82,8 @@ impl LogWriter {
         } else {
             stored.sequence >= commit.sequence() && self.has_records(commit).await?
         };
-        // Whether it owes pushes is not known; nobody is harmed by a look.
-        is_written.then_some(Committed { epoch: commit.epoch, owes_push: true }).ok_or(StoreError::Conflict)
+        // It is unknown whether there are pending pushes. An unneeded look at the outbox does no harm.
+        is_written.then_some(Committed { epoch: commit.epoch, has_pending_push: true }).ok_or(StoreError::Conflict)
     }
 
     /// Whether these very records are in the log: a message among them is not to be taken to another node once more.

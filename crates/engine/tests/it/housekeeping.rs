@@ -103,7 +103,7 @@ async fn a_question_that_nobody_answers_fails_its_task_for_all_to_see() {
     assert_eq!(reason(&ended), "the task waited for its client, and nobody answered within 300ms");
     let due = store.due_pushes(Timestamp::now(), 10).await.unwrap();
     assert_eq!(due.len(), 1);
-    assert_eq!(due[0].owed, events.last().unwrap().sequence.unwrap(), "the webhook hears of it");
+    assert_eq!(due[0].pending, events.last().unwrap().sequence.unwrap(), "the webhook hears of it");
     assert_eq!(store.orphans(10).await.unwrap(), []);
     let error = send(&engine, follow(&task, "too late")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);

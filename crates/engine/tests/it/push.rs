@@ -172,7 +172,7 @@ async fn a_configuration_inside_a_message_is_owed_the_first_event() {
     within(engine.push_wakeups().notified()).await;
     let due = engine.store().due_pushes(Timestamp::now(), 10).await.unwrap();
     assert_eq!(due.len(), 1);
-    assert_eq!((due[0].delivered, due[0].owed), (0, 2));
+    assert_eq!((due[0].delivered, due[0].pending), (0, 2));
     assert_eq!(due[0].config.task_id.as_ref(), Some(&task.id));
     let records = engine.store().events_after(&Scope::open(), &task.id, 0, Portion::records(10)).await.unwrap();
     assert_eq!(records.iter().map(Record::sequence).collect::<Vec<_>>(), [1, 2]);

@@ -76,25 +76,25 @@ async fn when_there_are_too_many_the_first_that_ended_goes_then_the_first_that_w
     let store = MemoryStore::builder().max_tasks(Some(4)).build();
     let scope = Scope::open();
     store.commit(create("running", TaskState::Working)).await.unwrap();
-    let mut owed = create("owed", TaskState::Completed);
+    let mut pending = create("pending", TaskState::Completed);
     let config =
-        TaskPushNotificationConfig { id: Some("p".into()), task_id: Some("owed".into()), ..Default::default() };
-    owed.push_configs.push(PushConfig { config, format: None, delivered: 0 });
-    store.commit(owed).await.unwrap();
+        TaskPushNotificationConfig { id: Some("p".into()), task_id: Some("pending".into()), ..Default::default() };
+    pending.push_configs.push(PushConfig { config, format: None, delivered: 0 });
+    store.commit(pending).await.unwrap();
     store.commit(create("parked 1", TaskState::InputRequired)).await.unwrap();
     store.commit(create("ended 1", TaskState::Completed)).await.unwrap();
     store.commit(create("ended 2", TaskState::Failed)).await.unwrap();
-    assert_eq!(ids(&store).await, ["ended 2", "owed", "parked 1", "running"]);
+    assert_eq!(ids(&store).await, ["ended 2", "pending", "parked 1", "running"]);
     assert!(store.load(&scope, &"ended 1".into()).await.unwrap().is_none());
     store.commit(create("parked 2", TaskState::InputRequired)).await.unwrap();
-    assert_eq!(ids(&store).await, ["owed", "parked 1", "parked 2", "running"]);
+    assert_eq!(ids(&store).await, ["pending", "parked 1", "parked 2", "running"]);
     store.commit(create("parked 3", TaskState::InputRequired)).await.unwrap();
-    assert_eq!(ids(&store).await, ["owed", "parked 2", "parked 3", "running"]);
+    assert_eq!(ids(&store).await, ["pending", "parked 2", "parked 3", "running"]);
     let query = ListQuery { context: Some("context of parked 1".into()), page_size: 1, ..ListQuery::default() };
     assert_eq!(store.list(&scope, &query).await.unwrap().total, 0);
     assert!(matches!(store.commit(chunk("parked 1", 1)).await, Err(StoreError::Conflict)));
     store.commit(create("parked 1", TaskState::Working)).await.unwrap();
-    assert_eq!(ids(&store).await, ["owed", "parked 1", "parked 3", "running"]);
+    assert_eq!(ids(&store).await, ["pending", "parked 1", "parked 3", "running"]);
 }
 
 #[tokio::test]

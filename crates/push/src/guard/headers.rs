@@ -1,9 +1,9 @@
-//! What a stranger may put into our request headers (NOTIFY-16).
+//! Checks the headers that a client can set for a webhook (section 13.2, Push Notification Security).
 
 use http::{HeaderName, HeaderValue};
 use nuncio_model::{Error, FieldViolation, TaskPushNotificationConfig};
 
-/// Refuses what a header cannot carry: line breaks above all.
+/// Refuses values that are not valid in a header, such as line breaks.
 pub(super) fn check(config: &TaskPushNotificationConfig) -> Result<(), Error> {
     let mut violations = Vec::new();
     let mut check = |field: &str, value: Option<&str>, is_fine: fn(&str) -> bool| {

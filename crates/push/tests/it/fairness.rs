@@ -7,7 +7,7 @@ use nuncio_model::{
     Message, Principal, Request as Call, Scope, Tenant,
     op::{SendMessageConfiguration, SendMessageRequest},
 };
-use nuncio_push::{Courier, CourierBuilder, Places};
+use nuncio_push::{Dispatcher, DispatcherBuilder, Places};
 
 use crate::support::{AtWork, Received, Webhook, config, engine, lenient, memory, until_settled, within};
 
@@ -19,15 +19,15 @@ async fn send_as(caller: &Principal, engine: &Engine, url: String) {
 }
 
 /// So many tasks of a caller with a silent webhook, each with a host of its own; a timeout that never comes.
-async fn with_silent_hosts(caller: &Principal, count: usize) -> (Engine, Silent, CourierBuilder) {
+async fn with_silent_hosts(caller: &Principal, count: usize) -> (Engine, Silent, DispatcherBuilder) {
     let silent = Silent::start().await;
     let store: Arc<dyn TaskStore> = memory();
     let engine = engine(store, &lenient());
     for number in 0..count {
         send_as(caller, &engine, silent.url(number)).await;
     }
-    let courier = Courier::builder(&engine, lenient()).timeout(Duration::from_hours(1));
-    (engine, silent, courier)
+    let dispatcher = Dispatcher::builder(&engine, lenient()).timeout(Duration::from_hours(1));
+    (engine, silent, dispatcher)
 }
 
 /// Accepts connections at many addresses of loopback, and never answers.
@@ -71,9 +71,9 @@ fn has_ended(received: &[Received]) -> bool {
 #[tokio::test]
 async fn silent_webhooks_of_one_caller_leave_places_to_others() {
     let (alice, bob) = (Principal::named("alice"), Principal::named("bob"));
-    let (engine, silent, courier) = with_silent_hosts(&alice, 400).await;
-    let _courier = AtWork::start(courier);
-    let part = Places::of(CourierBuilder::CONCURRENCY).unproven_per_caller;
+    let (engine, silent, dispatcher) = with_silent_hosts(&alice, 400).await;
+    let _dispatcher = AtWork::start(dispatcher);
+    let part = Places::of(DispatcherBuilder::CONCURRENCY).unproven_per_caller;
     silent.until(part).await;
     let webhook = Webhook::start([]).await;
     // The place of the new host is behind those of 400 others.
@@ -85,16 +85,16 @@ async fn silent_webhooks_of_one_caller_leave_places_to_others() {
 #[tokio::test]
 async fn a_proven_host_has_places_beside_unknown_hosts() {
     let (alice, webhook) = (Principal::Open, Webhook::start([]).await);
-    let (engine, silent, courier) = with_silent_hosts(&alice, 0).await;
-    let _courier = AtWork::start(courier);
+    let (engine, silent, dispatcher) = with_silent_hosts(&alice, 0).await;
+    let _dispatcher = AtWork::start(dispatcher);
     send_as(&alice, &engine, webhook.url("/first")).await;
     webhook.until(has_ended).await;
     until_settled(engine.store()).await;
     for number in 0..400 {
         send_as(&alice, &engine, silent.url(number)).await;
     }
-    silent.until(Places::of(CourierBuilder::CONCURRENCY).unproven).await;
+    silent.until(Places::of(DispatcherBuilder::CONCURRENCY).unproven).await;
     send_as(&alice, &engine, webhook.url("/second")).await;
     webhook.until(|received| received.iter().filter(|it| it.is_end()).count() == 2).await;
-    assert_eq!(silent.now(), Places::of(CourierBuilder::CONCURRENCY).unproven);
+    assert_eq!(silent.now(), Places::of(DispatcherBuilder::CONCURRENCY).unproven);
 }

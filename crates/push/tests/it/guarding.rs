@@ -10,7 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use nuncio_push::{Courier, Guard, Lookup};
+use nuncio_push::{Dispatcher, Guard, Lookup};
 
 use crate::support::{Answer, AtWork, Webhook, config, engine, lenient, memory, quick, send, until_settled};
 
@@ -32,7 +32,7 @@ async fn a_name_that_changes_its_address_after_registration_is_not_called() {
     let guard = Guard::new().with_lookup(names.clone());
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &guard);
-    let _courier = AtWork::start(Courier::builder(&engine, guard).retry(quick(2)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, guard).retry(quick(2)));
     send(&engine, "1", config(format!("http://rebinding.test:{}/", webhook.address.port()))).await;
     until_settled(&store).await;
     assert!(names.0.load(Ordering::SeqCst) > 2, "it was resolved again for each connection");
@@ -44,7 +44,7 @@ async fn the_address_that_was_checked_is_the_one_that_is_called() {
     let guard = lenient().with_lookup(Rebinding(Arc::new(AtomicUsize::new(1))));
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &guard);
-    let _courier = AtWork::start(Courier::builder(&engine, guard));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, guard));
     send(&engine, "1", config(format!("http://no.such.name.test:{}/", webhook.address.port()))).await;
     until_settled(&store).await;
     assert_eq!(webhook.now().len(), 3);
@@ -56,7 +56,7 @@ async fn a_private_address_that_is_in_the_store_already_is_not_called() {
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let lenient_engine = engine(store.clone(), &lenient());
     send(&lenient_engine, "1", config(webhook.url("/"))).await;
-    let _courier = AtWork::start(Courier::builder(&lenient_engine, Guard::new()).retry(quick(2)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&lenient_engine, Guard::new()).retry(quick(2)));
     until_settled(&store).await;
     assert!(webhook.now().is_empty());
 }
@@ -69,7 +69,7 @@ async fn redirects_are_not_followed() {
         let answers = (0..100).map(|_| Answer::With(status, "location", target.url("/elsewhere")));
         let webhook = Webhook::start(answers).await;
         let engine = engine(store.clone(), &lenient());
-        let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(2)));
+        let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(2)));
         send(&engine, "1", config(webhook.url("/"))).await;
         until_settled(&store).await;
         assert_eq!(webhook.now().len(), 4, "{status}: two events, twice each");

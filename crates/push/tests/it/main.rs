@@ -1,4 +1,4 @@
-//! The courier, with a real engine before it and real receivers behind it.
+//! The dispatcher, with a real engine before it and real receivers behind it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use nuncio_model::{AuthenticationInfo, Scope, TaskPushNotificationConfig};
-use nuncio_push::{Courier, Delivery, Stamp};
+use nuncio_push::{Attempt, Dispatcher, RequestSigner};
 
 use crate::support::{
     Answer, AtWork, Received, Webhook, config, create, engine, follow_up, lenient, memory, quick, send, until_settled,
@@ -24,7 +24,7 @@ fn has_ended(received: &[Received]) -> bool {
 async fn events_come_in_order_each_once_with_both_headers() {
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &lenient());
-    let courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     let config = TaskPushNotificationConfig {
         token: Some("made-up token".to_owned()),
         authentication: Some(AuthenticationInfo {
@@ -43,14 +43,14 @@ async fn events_come_in_order_each_once_with_both_headers() {
         assert_eq!(it.headers["content-type"], "application/a2a+json");
     }
     until_settled(&store).await;
-    courier.stop().await;
+    dispatcher.stop().await;
 }
 
 #[tokio::test]
 async fn without_token_and_credentials_there_are_no_headers_for_them() {
     let webhook = Webhook::start([]).await;
     let engine = engine(memory(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     let authentication = Some(AuthenticationInfo { scheme: "Bearer".to_owned(), credentials: None });
     send(&engine, "1", TaskPushNotificationConfig { authentication, ..config(webhook.url("/")) }).await;
     for it in webhook.until(has_ended).await {
@@ -64,7 +64,7 @@ async fn what_fails_is_sent_again_before_what_comes_after_it() {
     let answers = [200, 500, 503, 200, 404].map(Answer::Status);
     let (store, webhook) = (memory(), Webhook::start(answers).await);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(20)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(20)));
     send(&engine, "2", config(webhook.url("/"))).await;
     webhook.until(has_ended).await;
     until_settled(&store).await;
@@ -84,15 +84,15 @@ async fn a_restart_goes_on_where_the_store_says() {
     webhook.answer((0..2).map(|_| Answer::Status(200)).chain((0..1000).map(|_| Answer::Status(500))));
     {
         let engine = engine(store.clone(), &lenient());
-        let courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(1000)));
+        let dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(1000)));
         send(&engine, "3", config(webhook.url("/"))).await;
         webhook.until(|received| received.len() > 5).await;
-        courier.stop().await;
+        dispatcher.stop().await;
     }
     let before = webhook.now().len();
     webhook.answer([]);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(1000)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(1000)));
     webhook.until(has_ended).await;
     until_settled(&store).await;
     assert_eq!(webhook.summaries()[before..], count(3)[2..]);
@@ -102,7 +102,7 @@ async fn a_restart_goes_on_where_the_store_says() {
 async fn a_webhook_that_comes_later_gets_what_comes_later() {
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     let task = send(&engine, "ask", config(webhook.url("/early"))).await;
     create(&engine, &task, config(webhook.url("/late"))).await;
     follow_up(&engine, &task, "1").await;
@@ -121,7 +121,7 @@ async fn a_webhook_that_is_deleted_hears_nothing_more() {
     let store = memory();
     let webhook = Webhook::start((0..1000).map(|_| Answer::Status(500))).await;
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(1000)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(1000)));
     let task = send(&engine, "50", config(webhook.url("/"))).await;
     webhook.until(|received| received.len() > 2).await;
     let id = store.push_configs(&Scope::open(), &task).await.unwrap().unwrap()[0].config.id.clone().unwrap();
@@ -136,23 +136,23 @@ async fn a_webhook_that_is_deleted_hears_nothing_more() {
 #[tokio::test]
 async fn a_stamp_adds_headers_and_knows_the_attempt() {
     struct Numbered;
-    impl Stamp for Numbered {
-        fn stamp(
+    impl RequestSigner for Numbered {
+        fn sign(
             &self,
-            delivery: &Delivery<'_>,
+            attempt: &Attempt<'_>,
             headers: &mut HeaderMap,
         ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-            let stamp = format!("{}/{}/{}", delivery.sequence, delivery.failures, delivery.body.len() > 10);
-            headers.insert("x-stamp", stamp.parse()?);
+            let signer = format!("{}/{}/{}", attempt.sequence, attempt.failures, attempt.body.len() > 10);
+            headers.insert("x-signer", signer.parse()?);
             Ok(())
         }
     }
     let webhook = Webhook::start([Answer::Status(500)]).await;
     let engine = engine(memory(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(9)).stamp(Numbered));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(9)).signer(Numbered));
     send(&engine, "1", config(webhook.url("/"))).await;
     let received = webhook.until(has_ended).await;
-    let stamps: Vec<_> = received.iter().map(|it| it.headers["x-stamp"].to_str().unwrap()).collect();
+    let stamps: Vec<_> = received.iter().map(|it| it.headers["x-signer"].to_str().unwrap()).collect();
     assert_eq!(stamps[..3], ["1/0/true", "1/1/true", "2/0/true"]);
 }
 
@@ -160,7 +160,7 @@ async fn a_stamp_adds_headers_and_knows_the_attempt() {
 async fn all_attempts_of_an_event_have_its_id_and_no_other_event_has_it() {
     let webhook = Webhook::start([500, 200, 503, 500].map(Answer::Status)).await;
     let engine = engine(memory(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(9)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(9)));
     let hook = |path: &str| TaskPushNotificationConfig { id: Some("a b".into()), ..config(webhook.url(path)) };
     let task = send(&engine, "2", hook("/one")).await;
     let received = webhook.until(has_ended).await;

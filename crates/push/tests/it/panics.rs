@@ -6,7 +6,7 @@ use std::{
 };
 
 use nuncio_engine::TaskStore;
-use nuncio_push::Courier;
+use nuncio_push::Dispatcher;
 use nuncio_suites::SharedMemory;
 
 use crate::support::{AtWork, Webhook, config, engine, lenient, quick, send, until_settled};
@@ -19,7 +19,7 @@ async fn a_delivery_that_panics_is_made_after_a_rest() {
     send(&engine, "1", config(webhook.url("/"))).await;
     panicking.set(|faults| faults.panics_at_logs = 3);
     let begin = Instant::now();
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(1)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(1)));
     until_settled(&store).await;
     assert_eq!(webhook.now().len(), 3);
     assert!(begin.elapsed() >= Duration::from_millis(1500), "{:?}", begin.elapsed());

@@ -17,7 +17,7 @@ use nuncio_model::{
     AgentCard, Message, Reply, Request as Call, Scope, TaskId, TaskPushNotificationConfig, TaskState, Value,
     op::{SendMessageConfiguration, SendMessageRequest},
 };
-use nuncio_push::{Courier, CourierBuilder, Guard, Retry};
+use nuncio_push::{Dispatcher, DispatcherBuilder, Guard, Retry};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -67,17 +67,17 @@ pub(crate) fn quick(attempts: u32) -> Retry {
     retry
 }
 
-/// A courier at work, until it is stopped or dropped.
+/// A dispatcher at work, until it is stopped or dropped.
 pub(crate) struct AtWork {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl AtWork {
-    pub(crate) fn start(builder: CourierBuilder) -> Self {
-        let (courier, stop): (Courier, _) = (builder.build().unwrap(), CancellationToken::new());
+    pub(crate) fn start(builder: DispatcherBuilder) -> Self {
+        let (dispatcher, stop): (Dispatcher, _) = (builder.build().unwrap(), CancellationToken::new());
         let stopped = stop.clone();
-        Self { stop, task: tokio::spawn(async move { courier.run(stopped).await }) }
+        Self { stop, task: tokio::spawn(async move { dispatcher.run(stopped).await }) }
     }
 
     pub(crate) async fn stop(mut self) {
@@ -140,7 +140,7 @@ pub(crate) async fn follow_up(engine: &Engine, task: &TaskId, text: &str) {
     engine.call(Call::new(Scope::open(), request)).await.unwrap();
 }
 
-/// Waits until the store owes nothing.
+/// Waits until no push is pending.
 pub(crate) async fn until_settled(store: &Arc<dyn TaskStore>) {
     within(async {
         while store.next_push().await.unwrap().is_some() {

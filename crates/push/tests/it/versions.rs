@@ -2,7 +2,7 @@
 
 use nuncio_engine::StoreError;
 use nuncio_model::{AuthenticationInfo, Scope, TaskPushNotificationConfig, Value};
-use nuncio_push::{Courier, Delivery, Stamp};
+use nuncio_push::{Attempt, Dispatcher, RequestSigner};
 
 use crate::support::{
     Answer, AtWork, Received, Webhook, config, create, create_in, engine, follow_up, lenient, memory, quick, send,
@@ -34,7 +34,7 @@ fn texts(messages: &Value) -> Vec<&str> {
 async fn one_task_tells_each_webhook_in_its_own_version() {
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     let with_secrets = |path: &str| TaskPushNotificationConfig {
         token: Some("made-up token".to_owned()),
         authentication: Some(AuthenticationInfo {
@@ -79,7 +79,7 @@ async fn a_task_that_is_told_late_is_told_as_it_was() {
     let engine = engine(store.clone(), &lenient());
     let task = send_in(OLD, &engine, "ask", config(webhook.url("/"))).await;
     follow_up(&engine, &task, "1").await;
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     until_settled(&store).await;
     let received = webhook.now();
     assert_eq!(states(&received), ["submitted", "input-required", "working", "completed"]);
@@ -94,7 +94,7 @@ async fn a_task_that_is_told_late_is_told_as_it_was() {
 async fn what_a_version_does_not_tell_is_settled_and_not_owed() {
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     let task = send_in(OLD, &engine, "hang", config(webhook.url("/"))).await;
     let is_chunked = async || {
         let stored = store.load(&Scope::open(), &task).await?.unwrap();
@@ -120,7 +120,7 @@ async fn what_fails_is_sent_again_in_order() {
     let engine = engine(store.clone(), &lenient());
     let task = send_in(OLD, &engine, "ask", config(webhook.url("/"))).await;
     follow_up(&engine, &task, "20").await;
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).retry(quick(20)));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).retry(quick(20)));
     until_settled(&store).await;
     let received = webhook.now();
     let expected =
@@ -136,7 +136,7 @@ async fn a_webhook_that_is_registered_again_is_told_in_the_version_of_that() {
     let task = send_in(OLD, &engine, "ask", with_id()).await;
     create(&engine, &task, with_id()).await;
     follow_up(&engine, &task, "ask").await;
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     until_settled(&store).await;
     let expected = ["statusUpdate TASK_STATE_WORKING", "statusUpdate TASK_STATE_INPUT_REQUIRED"];
     assert_eq!(webhook.summaries(), expected);
@@ -150,7 +150,7 @@ async fn a_webhook_that_is_registered_again_is_told_in_the_version_of_that() {
 async fn a_version_that_is_not_spoken_here_is_told_like_the_latest() {
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()));
     for format in ["0.0", "nonsense", ""] {
         send_in(Some(format), &engine, "1", config(webhook.url("/unknown"))).await;
     }
@@ -168,23 +168,23 @@ async fn a_version_that_is_not_spoken_here_is_told_like_the_latest() {
 #[tokio::test]
 async fn a_stamp_sees_what_is_sent_and_as_what() {
     struct Typed;
-    impl Stamp for Typed {
-        fn stamp(
+    impl RequestSigner for Typed {
+        fn sign(
             &self,
-            delivery: &Delivery<'_>,
+            attempt: &Attempt<'_>,
             headers: &mut http::HeaderMap,
         ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-            headers.insert("x-stamp", format!("{} {}", delivery.content_type, delivery.body.len()).parse()?);
+            headers.insert("x-signer", format!("{} {}", attempt.content_type, attempt.body.len()).parse()?);
             Ok(())
         }
     }
     let (store, webhook) = (memory(), Webhook::start([]).await);
     let engine = engine(store.clone(), &lenient());
-    let _courier = AtWork::start(Courier::builder(&engine, lenient()).stamp(Typed));
+    let _dispatcher = AtWork::start(Dispatcher::builder(&engine, lenient()).signer(Typed));
     send_in(OLD, &engine, "1", config(webhook.url("/"))).await;
     until_settled(&store).await;
     for it in webhook.now() {
-        let stamp = format!("application/json {}", it.headers["content-length"].to_str().unwrap());
-        assert_eq!(it.headers["x-stamp"], stamp);
+        let signer = format!("application/json {}", it.headers["content-length"].to_str().unwrap());
+        assert_eq!(it.headers["x-signer"], signer);
     }
 }

@@ -52,7 +52,7 @@ impl Chores {
         &self.links
     }
 
-    /// Drops records of tasks that were let go of before a time, of at most so many. Those of a task that is owed some
+    /// Drops records of tasks that were let go of before a time, of at most so many. Those of a task that has pending records
     /// stay; where there is a time to `put_off` to, it counts as let go of then.
     pub(super) async fn drop_logs(
         &self,

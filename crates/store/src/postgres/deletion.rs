@@ -59,7 +59,7 @@ impl<'a> Deletion<'a> {
     }
 
     /// Deletes those of these tasks that are meant, with all that is theirs. How many. Where only some are meant, those
-    /// stay that somebody writes to just now, or that push configurations are owed records of.
+    /// stay that somebody writes to just now, or that push configurations have pending records of.
     pub(super) async fn delete(
         &mut self,
         mut tasks: &[String],

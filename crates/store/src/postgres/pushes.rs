@@ -1,4 +1,4 @@
-//! Push configurations and what they are owed.
+//! Push configurations and the outbox.
 
 use nuncio_engine::{
     StoreError,
@@ -65,7 +65,7 @@ pub(super) async fn delete(links: &Links, scope: &Scope, task: &TaskId, id: &Pus
     Ok(!rows.is_empty())
 }
 
-/// What is owed and due, longest due first, for this node and no other for so many seconds.
+/// What is pending and due, longest due first, for this node and no other for so many seconds.
 pub(super) async fn due(
     links: &Links,
     now: Timestamp,
@@ -80,7 +80,7 @@ pub(super) async fn due(
             scope: text::scope(value(row, 0)?, value(row, 1)?)?,
             config: body::read(value(row, 2)?)?,
             delivered: number(row, 3)?,
-            owed: number(row, 4)?,
+            pending: number(row, 4)?,
             attempts: u32::try_from(value::<i32>(row, 5)?).unwrap_or_default(),
         })
     });

@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
 ];
 
 /// Brings the schema to the present version, made if it is not there, and says which it was. Of several nodes that

@@ -26,7 +26,7 @@ fn tenant() -> Scope {
 }
 
 /// Everything that a database can hold: tasks that have ended, big and small, one that is parked, one that runs, one
-/// that is owed.
+/// that is pending.
 async fn sample(store: &SqliteStore) {
     let mut small = task("small", TaskState::Completed);
     small.metadata = Some(Box::new(serde_json::from_str(r#"{"k":null,"ü":[1.5,"x"]}"#).unwrap()));
@@ -150,7 +150,7 @@ async fn a_database_of_the_fifth_schema_keeps_its_tasks_messages_and_webhooks() 
         assert_eq!(found.as_ref().map(nuncio_model::TaskId::as_str), Some(id));
     }
     let due = store.due_pushes(at(1_000_000_000), 10).await.unwrap();
-    let due: Vec<_> = due.iter().map(|push| (push.config.url.as_str(), push.delivered, push.owed)).collect();
+    let due: Vec<_> = due.iter().map(|push| (push.config.url.as_str(), push.delivered, push.pending)).collect();
     assert_eq!(due, [("http://127.0.0.1:9/hook", 0, 2)]);
     let claimed = store.claim(&scope, &"runs".into()).await.unwrap();
     assert!(matches!(claimed, Some(Claim::Owned { abandoned: true, .. })), "{claimed:?}");

@@ -17,7 +17,7 @@ pub async fn creates_a_task<F: StoreFixture>(fixture: F) {
     assert!(store.claim(&Scope::open(), &"t".into()).await.unwrap().is_none());
     let mut task = Writer::new("t");
     let committed = task.run(&store).await;
-    assert!(!committed.owes_push);
+    assert!(!committed.has_pending_push);
     assert_eq!(committed.epoch, store.first_epoch());
     task.assert_stored(&store).await;
     let claimed = claim(&store, &task).await;

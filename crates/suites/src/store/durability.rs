@@ -167,7 +167,7 @@ pub async fn pending_pushes_survive_a_restart<F: StoreFixture>(fixture: F) {
     assert_eq!(store.next_push().await.unwrap(), next);
     let due = store.due_pushes(next.unwrap(), 10).await.unwrap();
     assert_eq!(
-        due.iter().map(|it| (&it.config, it.delivered, it.owed)).collect::<Vec<_>>(),
+        due.iter().map(|it| (&it.config, it.delivered, it.pending)).collect::<Vec<_>>(),
         [(&config("t", "p"), 0, 2)]
     );
     let configs = store.push_configs(&task.scope, task.id()).await.unwrap().unwrap();

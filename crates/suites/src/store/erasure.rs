@@ -38,7 +38,7 @@ fn due_at() -> Timestamp {
 }
 
 async fn check(store: &impl TaskStore, tasks: &[Writer], is_gone: impl Fn(&str) -> bool) {
-    let mut debts = Vec::new();
+    let mut outbox = Vec::new();
     for task in tasks {
         if is_gone(task.id().as_str()) {
             assert!(store.load(&task.scope, task.id()).await.unwrap().is_none(), "{}", task.id());
@@ -52,15 +52,15 @@ async fn check(store: &impl TaskStore, tasks: &[Writer], is_gone: impl Fn(&str) 
             assert!(matches!(late, Err(StoreError::Conflict)), "{late:?}");
         } else {
             task.assert_stored(store).await;
-            debts.push(task.id().to_string());
+            outbox.push(task.id().to_string());
         }
     }
     let mut due: Vec<_> = store.due_pushes(due_at(), 100).await.unwrap().into_iter().collect();
     due.sort_by(|one, two| one.config.task_id.cmp(&two.config.task_id));
     let due: Vec<_> = due.iter().map(|it| it.config.task_id.as_ref().unwrap().to_string()).collect();
-    debts.sort();
-    assert_eq!(due, debts);
-    assert_eq!(store.next_push().await.unwrap().is_some(), !debts.is_empty());
+    outbox.sort();
+    assert_eq!(due, outbox);
+    assert_eq!(store.next_push().await.unwrap().is_some(), !outbox.is_empty());
     let mut listed = Vec::new();
     for tenant in ["t", "u"] {
         for caller in ["a", "b"] {
@@ -71,7 +71,7 @@ async fn check(store: &impl TaskStore, tasks: &[Writer], is_gone: impl Fn(&str) 
         }
     }
     listed.sort();
-    assert_eq!(listed, debts);
+    assert_eq!(listed, outbox);
 }
 
 /// Erasing a task, a context, a caller or a tenant removes exactly the matching tasks, in any state.

@@ -19,12 +19,12 @@ async fn due(store: &impl TaskStore) -> Vec<DuePush> {
 }
 
 /// The id, the last delivered record and the last pending record of each push.
-async fn owed(store: &impl TaskStore) -> Vec<(String, u64, u64)> {
+async fn pending(store: &impl TaskStore) -> Vec<(String, u64, u64)> {
     let due = due(store).await;
-    let mut owed: Vec<_> =
-        due.iter().map(|it| (it.config.id.as_ref().unwrap().to_string(), it.delivered, it.owed)).collect();
-    owed.sort();
-    owed
+    let mut pending: Vec<_> =
+        due.iter().map(|it| (it.config.id.as_ref().unwrap().to_string(), it.delivered, it.pending)).collect();
+    pending.sort();
+    pending
 }
 
 fn settlement(task: &Writer, id: &str, delivered: u64) -> PushSettlement {
@@ -46,20 +46,20 @@ pub async fn a_config_of_a_new_task_has_every_record_pending<F: StoreFixture>(fi
     let begun = Timestamp::now();
     let mut task = Writer::new("t");
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
-    assert!(task.run(&store).await.owes_push);
+    assert!(task.run(&store).await.has_pending_push);
     let next = store.next_push().await.unwrap().unwrap();
     assert!((begun..=Timestamp::now()).contains(&next), "the push is due at once");
-    let expected = DuePush { scope: Scope::open(), config: config("t", "p"), delivered: 0, owed: 1, attempts: 0 };
+    let expected = DuePush { scope: Scope::open(), config: config("t", "p"), delivered: 0, pending: 1, attempts: 0 };
     assert_eq!(store.due_pushes(Timestamp::now(), 10).await.unwrap(), [expected]);
     task.stage(chunk("x"));
     task.stage(chunk("y"));
-    assert!(task.run(&store).await.owes_push);
-    assert_eq!(owed(&store).await, [("p".into(), 0, 3)]);
+    assert!(task.run(&store).await.has_pending_push);
+    assert_eq!(pending(&store).await, [("p".into(), 0, 3)]);
     assert_eq!(store.next_push().await.unwrap(), Some(next), "more pending records do not change the due time");
     let mut ended = Writer::new("e").in_state(TaskState::Completed, super::writer::at(0));
     ended.push_configs.push(PushConfig { config: config("e", "q"), format: None, delivered: 0 });
-    assert!(ended.create_ended(&store).await.owes_push);
-    assert_eq!(owed(&store).await, [("p".into(), 0, 3), ("q".into(), 0, 1)]);
+    assert!(ended.create_ended(&store).await.has_pending_push);
+    assert_eq!(pending(&store).await, [("p".into(), 0, 3), ("q".into(), 0, 1)]);
 }
 
 /// A configuration that is added later is pending for later records.
@@ -68,10 +68,10 @@ pub async fn a_later_config_has_later_records_pending<F: StoreFixture>(fixture: 
     let mut task = Writer::new("t");
     task.run(&store).await;
     assert!(store.put_push_config(&task.scope, from_now_on(config("t", "p"))).await.unwrap());
-    assert_eq!((owed(&store).await, store.next_push().await.unwrap()), (vec![], None));
+    assert_eq!((pending(&store).await, store.next_push().await.unwrap()), (vec![], None));
     task.stage(chunk("x"));
-    assert!(task.run(&store).await.owes_push);
-    assert_eq!(owed(&store).await, [("p".into(), 1, 2)]);
+    assert!(task.run(&store).await.has_pending_push);
+    assert_eq!(pending(&store).await, [("p".into(), 1, 2)]);
 }
 
 /// A configuration can be added with earlier records pending.
@@ -83,7 +83,7 @@ pub async fn a_config_can_have_earlier_records_pending<F: StoreFixture>(fixture:
     task.run(&store).await;
     let earlier = PushConfig { config: config("t", "p"), format: None, delivered: 1 };
     assert!(store.put_push_config(&task.scope, earlier).await.unwrap());
-    assert_eq!(owed(&store).await, [("p".into(), 1, 2)]);
+    assert_eq!(pending(&store).await, [("p".into(), 1, 2)]);
     assert!(store.next_push().await.unwrap().is_some());
 }
 
@@ -96,16 +96,16 @@ pub async fn delivered_records_are_not_pending<F: StoreFixture>(fixture: F) {
     task.stage(chunk("x"));
     task.run(&store).await;
     store.settle_push(settlement(&task, "p", 1)).await.unwrap();
-    assert_eq!(owed(&store).await, [("p".into(), 1, 2), ("q".into(), 0, 2)]);
+    assert_eq!(pending(&store).await, [("p".into(), 1, 2), ("q".into(), 0, 2)]);
     store.settle_push(settlement(&task, "p", 2)).await.unwrap();
-    assert_eq!(owed(&store).await, [("q".into(), 0, 2)]);
+    assert_eq!(pending(&store).await, [("q".into(), 0, 2)]);
     let configs = store.push_configs(&task.scope, task.id()).await.unwrap().unwrap();
     assert_eq!(configs.iter().map(|it| it.delivered).collect::<Vec<_>>(), [2, 0]);
     store.settle_push(settlement(&task, "q", 2)).await.unwrap();
-    assert_eq!((owed(&store).await, store.next_push().await.unwrap()), (vec![], None));
+    assert_eq!((pending(&store).await, store.next_push().await.unwrap()), (vec![], None));
     task.stage(chunk("y"));
-    assert!(task.run(&store).await.owes_push);
-    assert_eq!(owed(&store).await.len(), 2);
+    assert!(task.run(&store).await.has_pending_push);
+    assert_eq!(pending(&store).await.len(), 2);
 }
 
 /// A failed push waits until its next attempt. New records and reads of the outbox do not change the time.
@@ -115,7 +115,7 @@ pub async fn a_failed_push_waits_for_its_next_attempt<F: StoreFixture>(fixture: 
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     let next_attempt = later(60_000);
-    assert_eq!(owed(&store).await.len(), 1, "this store delivers the push");
+    assert_eq!(pending(&store).await.len(), 1, "this store delivers the push");
     let failed = PushSettlement {
         attempts: 3,
         next_attempt,
@@ -128,12 +128,12 @@ pub async fn a_failed_push_waits_for_its_next_attempt<F: StoreFixture>(fixture: 
     assert_eq!(store.due_pushes(later(1_000), 10).await.unwrap(), []);
     assert_eq!(store.next_push().await.unwrap(), Some(next_attempt));
     let due = store.due_pushes(next_attempt, 10).await.unwrap();
-    assert_eq!(due.iter().map(|it| (it.attempts, it.owed)).collect::<Vec<_>>(), [(3, 2)]);
+    assert_eq!(due.iter().map(|it| (it.attempts, it.pending)).collect::<Vec<_>>(), [(3, 2)]);
     store.settle_push(settlement(&task, "p", 2)).await.unwrap();
     task.stage(chunk("y"));
     task.run(&store).await;
     let due = store.due_pushes(later(1_000), 10).await.unwrap();
-    assert_eq!(due.iter().map(|it| (it.attempts, it.delivered, it.owed)).collect::<Vec<_>>(), [(0, 2, 3)]);
+    assert_eq!(due.iter().map(|it| (it.attempts, it.delivered, it.pending)).collect::<Vec<_>>(), [(0, 2, 3)]);
 }
 
 /// If the clock was set back, due times in the future do not delay new records. Only a failed attempt delays them.
@@ -143,14 +143,14 @@ pub async fn a_clock_set_back_delays_no_push<F: StoreFixture>(fixture: F) {
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     // First no record is pending, then a record is.
-    for (delivered, owed) in [(1, 2), (1, 3)] {
+    for (delivered, pending) in [(1, 2), (1, 3)] {
         assert_eq!(due(&store).await.len(), 1, "this store delivers the push");
         let ahead = PushSettlement { next_attempt: later(10_000_000), ..settlement(&task, "p", delivered) };
         store.settle_push(ahead).await.unwrap();
         task.stage(chunk("x"));
         task.run(&store).await;
         let due = store.due_pushes(later(1_000), 10).await.unwrap();
-        assert_eq!(due.iter().map(|it| (it.delivered, it.owed)).collect::<Vec<_>>(), [(delivered, owed)]);
+        assert_eq!(due.iter().map(|it| (it.delivered, it.pending)).collect::<Vec<_>>(), [(delivered, pending)]);
         assert!(store.next_push().await.unwrap().unwrap() <= Timestamp::now());
     }
 }
@@ -187,12 +187,12 @@ pub async fn a_removed_config_has_nothing_pending<F: StoreFixture>(fixture: F) {
     task.push_configs.push(PushConfig { config: config("t", "p"), format: None, delivered: 0 });
     task.run(&store).await;
     assert!(store.delete_push_config(&task.scope, task.id(), &"p".into()).await.unwrap());
-    assert_eq!((owed(&store).await, store.next_push().await.unwrap()), (vec![], None));
+    assert_eq!((pending(&store).await, store.next_push().await.unwrap()), (vec![], None));
     store.settle_push(settlement(&task, "p", 1)).await.unwrap();
     assert_eq!(store.push_configs(&task.scope, task.id()).await.unwrap(), Some(vec![]));
     task.stage(chunk("x"));
-    assert!(!task.run(&store).await.owes_push);
-    assert_eq!(owed(&store).await, []);
+    assert!(!task.run(&store).await.has_pending_push);
+    assert_eq!(pending(&store).await, []);
 }
 
 /// The records of a task that has ended are kept until their delivery.

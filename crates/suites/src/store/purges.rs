@@ -124,18 +124,18 @@ pub async fn a_purge_selects_tenants<F: StoreFixture>(fixture: F) {
 /// A purge deletes no task at work, and no task with pending pushes.
 pub async fn a_purge_keeps_tasks_at_work_or_with_pending_pushes<F: StoreFixture>(fixture: F) {
     let store = fixture.open().await;
-    let mut owed = Writer::new("owed");
-    owed.push_configs.push(PushConfig { config: config("owed", "p"), format: None, delivered: 0 });
-    owed.run(&store).await;
-    owed.set(&store, TaskState::Completed, at(0)).await;
+    let mut pending = Writer::new("pending");
+    pending.push_configs.push(PushConfig { config: config("pending", "p"), format: None, delivered: 0 });
+    pending.run(&store).await;
+    pending.set(&store, TaskState::Completed, at(0)).await;
     let mut running = Writer::new("running").in_state(TaskState::InputRequired, at(0));
     running.run(&store).await;
     let all = Purge::new([TaskState::Completed, TaskState::InputRequired], at(1));
     assert_eq!(store.purge(&all).await.unwrap(), 0);
     running.release(&store).await;
     let settlement = PushSettlement {
-        scope: owed.scope.clone(),
-        task: owed.id().clone(),
+        scope: pending.scope.clone(),
+        task: pending.id().clone(),
         id: "p".into(),
         delivered: 2,
         attempts: 0,
@@ -144,7 +144,7 @@ pub async fn a_purge_keeps_tasks_at_work_or_with_pending_pushes<F: StoreFixture>
     };
     store.settle_push(settlement).await.unwrap();
     assert_eq!(store.purge(&all).await.unwrap(), 2);
-    assert_eq!(left(&store, &[owed, running]).await, [""; 0]);
+    assert_eq!(left(&store, &[pending, running]).await, [""; 0]);
 }
 
 /// `resting` returns parked tasks, oldest first, and neither tasks at work nor ended tasks.
@@ -192,10 +192,10 @@ pub async fn logs_of_tasks_at_rest_can_be_compacted<F: StoreFixture>(fixture: F)
     running.run(&store).await;
     running.stage(chunk("x"));
     running.run(&store).await;
-    let mut owed = Writer::new("owed");
-    owed.push_configs.push(PushConfig { config: config("owed", "p"), format: None, delivered: 0 });
-    owed.run(&store).await;
-    owed.set(&store, TaskState::Completed, at(0)).await;
+    let mut pending = Writer::new("pending");
+    pending.push_configs.push(PushConfig { config: config("pending", "p"), format: None, delivered: 0 });
+    pending.run(&store).await;
+    pending.set(&store, TaskState::Completed, at(0)).await;
     assert_eq!(store.compact(before, 10).await.unwrap(), 0);
     // A store can compact by itself.
     let compacted = store.compact(after, 1).await.unwrap() + store.compact(after, 10).await.unwrap();
@@ -205,7 +205,7 @@ pub async fn logs_of_tasks_at_rest_can_be_compacted<F: StoreFixture>(fixture: F)
         let records = store.events_after(&open, task.id(), 0, Portion::records(10)).await;
         assert!(matches!(records, Err(StoreError::Compacted)), "{records:?}");
     }
-    for task in [&running, &owed] {
+    for task in [&running, &pending] {
         assert_eq!(store.events_after(&open, task.id(), 0, Portion::records(10)).await.unwrap(), task.log);
     }
     let kept = parked.log.len();
@@ -216,7 +216,7 @@ pub async fn logs_of_tasks_at_rest_can_be_compacted<F: StoreFixture>(fixture: F)
         store.events_after(&open, parked.id(), kept as u64, Portion::records(10)).await.unwrap(),
         parked.log[kept..]
     );
-    for task in [&ended, &parked, &running, &owed] {
+    for task in [&ended, &parked, &running, &pending] {
         task.assert_stored(&store).await;
     }
 }

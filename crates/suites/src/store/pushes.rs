@@ -28,7 +28,7 @@ pub async fn push_configs_are_sorted_by_id<F: StoreFixture>(fixture: F) {
     let mut task = Writer::new("t");
     task.push_configs = ["d", "b"].map(|id| PushConfig { config: config("t", id), format: None, delivered: 0 }).into();
     let committed = task.run(&store).await;
-    assert!(committed.owes_push);
+    assert!(committed.has_pending_push);
     for id in ["c", "a"] {
         assert!(store.put_push_config(&task.scope, from_now_on(config("t", id))).await.unwrap());
     }
@@ -74,7 +74,7 @@ pub async fn deleting_a_push_config_twice_is_no_error<F: StoreFixture>(fixture: 
         assert_eq!(store.push_configs(&task.scope, task.id()).await.unwrap(), Some(vec![]));
     }
     task.stage(super::writer::chunk("x"));
-    assert!(!task.run(&store).await.owes_push);
+    assert!(!task.run(&store).await.has_pending_push);
 }
 
 /// A missing task has no configurations.

@@ -5,7 +5,7 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 use http::HeaderValue;
 use nuncio_auth::Tokens;
 use nuncio_engine::{Engine, Housekeeping};
-use nuncio_push::{Courier, Guard, Retry};
+use nuncio_push::{Dispatcher, Guard, Retry};
 use nuncio_server::{AllowedHost, BindError, PublicUrl, Server, Tenants};
 use nuncio_wire::Versions;
 
@@ -135,7 +135,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         builder = builder.card_max_age(age);
     }
     if engine.card().capabilities.pushes() {
-        builder = builder.courier(courier(settings, &engine, guard, retry)?);
+        builder = builder.dispatcher(dispatcher(settings, &engine, guard, retry)?);
     }
     let has_tokens = tokens.is_some();
     builder = match tokens {
@@ -269,12 +269,12 @@ fn weakness(secret: &str) -> Option<&'static str> {
 /// What callers cannot find by trying.
 const SHORTEST_SECRET: usize = 16;
 
-fn courier(settings: &Settings, engine: &Engine, guard: Guard, retry: Retry) -> Result<Courier, CliError> {
-    let mut courier = Courier::builder(engine, guard).retry(retry);
+fn dispatcher(settings: &Settings, engine: &Engine, guard: Guard, retry: Retry) -> Result<Dispatcher, CliError> {
+    let mut dispatcher = Dispatcher::builder(engine, guard).retry(retry);
     if let Some(timeout) = settings.duration("webhook-timeout")? {
-        courier = courier.timeout(timeout);
+        dispatcher = dispatcher.timeout(timeout);
     }
-    courier.build().map_err(|error| CliError::internal(format!("webhooks cannot be called: {error}")))
+    dispatcher.build().map_err(|error| CliError::internal(format!("webhooks cannot be called: {error}")))
 }
 
 fn explain(error: &BindError, host: &str) -> CliError {

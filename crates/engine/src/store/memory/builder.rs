@@ -22,7 +22,7 @@ impl MemoryStoreBuilder {
         self
     }
 
-    /// How many of the newest records of a task are kept until it ends and owes no push notification, 65,536 by
+    /// How many of the newest records of a task are kept until it ends and has no pending push notification, 65,536 by
     /// default; whoever asks for older ones is told `Compacted`.
     pub fn log_limit(mut self, records: usize) -> Self {
         self.log_limit = records;
@@ -33,7 +33,7 @@ impl MemoryStoreBuilder {
     /// come.
     ///
     /// When there are more, those that ended go, the one that ended first before others; and when none has ended, those
-    /// that wait for their client, longest first. A task that runs or owes push notifications never goes, so there may
+    /// that wait for their client, longest first. A task that runs or has pending push notifications never goes, so there may
     /// be more than this.
     pub fn max_tasks(mut self, max_tasks: Option<usize>) -> Self {
         self.max_tasks = max_tasks;

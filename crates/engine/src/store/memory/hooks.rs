@@ -1,4 +1,4 @@
-//! Push configurations, and which of them are owed records.
+//! Push configurations, and which of them have pending records.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ pub(super) struct Hook {
     pub(super) config: TaskPushNotificationConfig,
     pub(super) format: Option<Box<str>>,
     pub(super) delivered: u64,
-    pub(super) owed: u64,
+    pub(super) pending: u64,
     pub(super) attempts: u32,
     pub(super) next_attempt: Timestamp,
 }
@@ -23,25 +23,25 @@ impl Hook {
     /// A configuration that has everything up to `delivered`.
     pub(super) fn new(config: TaskPushNotificationConfig, format: Option<Box<str>>, delivered: u64) -> Self {
         let id = config.id.clone().unwrap_or_default();
-        Self { id, config, format, delivered, owed: delivered, attempts: 0, next_attempt: Timestamp::default() }
+        Self { id, config, format, delivered, pending: delivered, attempts: 0, next_attempt: Timestamp::default() }
     }
 
-    pub(super) fn owes(&self) -> bool {
-        self.owed > self.delivered
+    pub(super) fn has_pending(&self) -> bool {
+        self.pending > self.delivered
     }
 
     /// Whether another record would not change when it is due.
     pub(super) fn keeps_its_time(&self, now: Timestamp) -> bool {
-        self.owes() && (self.attempts > 0 || self.next_attempt <= now)
+        self.has_pending() && (self.attempts > 0 || self.next_attempt <= now)
     }
 
-    /// Owes the records up to `sequence`. A debt that is there keeps its time, and a new one is due now: without a
-    /// failure none is due later, whatever the clock was.
-    pub(super) fn owe(&mut self, sequence: u64, now: Timestamp) {
+    /// Makes the records up to `sequence` pending. Records that are pending already keep their time; new records are due
+    /// now. Without a failure nothing is due later, whatever the clock showed before.
+    pub(super) fn add_pending(&mut self, sequence: u64, now: Timestamp) {
         if !self.keeps_its_time(now) {
             self.next_attempt = now;
         }
-        self.owed = sequence;
+        self.pending = sequence;
     }
 
     pub(super) fn to_config(&self) -> PushConfig {
@@ -53,38 +53,38 @@ impl Hook {
             scope: node.scope.scope.clone(),
             config: self.config.clone(),
             delivered: self.delivered,
-            owed: self.owed,
+            pending: self.pending,
             attempts: self.attempts,
         }
     }
 }
 
-/// The configurations that are owed records, by when they are due. A node's configurations change only under its lock.
+/// The configurations that have pending records, by when they are due. A node's configurations change only under its lock.
 #[derive(Default)]
-pub(super) struct Debts {
-    due: Mutex<BTreeMap<DebtKey, Arc<Node>>>,
+pub(super) struct Outbox {
+    due: Mutex<BTreeMap<OutboxKey, Arc<Node>>>,
 }
 
-type DebtKey = (Moment, TaskId, PushConfigId);
+type OutboxKey = (Moment, TaskId, PushConfigId);
 
-impl Debts {
-    /// Changes a configuration, and keeps its place among the debts.
+impl Outbox {
+    /// Changes a configuration, and its place in the outbox.
     pub(super) fn change(&self, node: &Arc<Node>, hook: &mut Hook, change: impl FnOnce(&mut Hook)) {
         self.forget(node, hook);
         change(hook);
-        if hook.owes() {
+        if hook.has_pending() {
             self.due.lock().insert(key(node, hook), Arc::clone(node));
         }
     }
 
-    /// Takes a configuration out of the debts.
+    /// Removes a configuration from the outbox.
     pub(super) fn forget(&self, node: &Node, hook: &Hook) {
-        if hook.owes() {
+        if hook.has_pending() {
             self.due.lock().remove(&key(node, hook));
         }
     }
 
-    /// The debts that are due, longest due first.
+    /// The configurations that are due, longest due first.
     pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<(Arc<Node>, PushConfigId)> {
         let now = Moment::from(now);
         let due = self.due.lock();
@@ -100,6 +100,6 @@ impl Debts {
     }
 }
 
-fn key(node: &Node, hook: &Hook) -> DebtKey {
+fn key(node: &Node, hook: &Hook) -> OutboxKey {
     (hook.next_attempt.into(), node.id.clone(), hook.id.clone())
 }

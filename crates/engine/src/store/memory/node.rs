@@ -104,7 +104,7 @@ impl Head {
     /// Drops the records that nobody will ask for any more.
     pub(super) fn trim(&mut self, policy: LogPolicy) -> Result<(), StoreError> {
         let Some(rest) = &self.rest else { return Ok(()) };
-        let is_wanted = !self.is_over() || policy.keep || self.owes();
+        let is_wanted = !self.is_over() || policy.keep || self.has_pending();
         let excess = if is_wanted { rest.log.len().saturating_sub(policy.limit) } else { rest.log.len() };
         self.drop_oldest(excess)
     }
@@ -162,7 +162,7 @@ impl Head {
         Ok(taken.cloned().collect())
     }
 
-    /// Drops the log of a task that rests and owes nothing. Whether there was one.
+    /// Drops the log of a task at rest without pending pushes. Returns whether there was a log.
     pub(super) fn drop_log(&mut self) -> Result<bool, StoreError> {
         let records = self.rest.as_ref().map_or(0, |rest| rest.log.len());
         self.drop_oldest(records).map(|()| records > 0)
@@ -184,9 +184,9 @@ impl Head {
         self.rest = None;
     }
 
-    /// Whether a push configuration is owed records.
-    pub(super) fn owes(&self) -> bool {
-        self.hooks().iter().any(Hook::owes)
+    /// Whether a push configuration has pending records.
+    pub(super) fn has_pending(&self) -> bool {
+        self.hooks().iter().any(Hook::has_pending)
     }
 
     pub(super) fn hooks(&self) -> &[Hook] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nuncio_model::{PushConfigId, Timestamp};
 
 use super::{
-    hooks::{Debts, Hook},
+    hooks::{Hook, Outbox},
     node::{Head, Node},
 };
 use crate::store::{DuePush, PushConfig, PushSettlement};
@@ -18,25 +18,25 @@ pub(super) fn add(head: &mut Head, configs: Vec<PushConfig>) {
 }
 
 /// Owes every configuration the records up to `sequence`.
-pub(super) fn owe(debts: &Debts, node: &Arc<Node>, head: &mut Head, sequence: u64) {
+pub(super) fn add_pending(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, sequence: u64) {
     let now = Timestamp::now();
     for hook in head.hooks_mut().into_iter().flatten() {
         if hook.keeps_its_time(now) {
-            hook.owed = sequence;
+            hook.pending = sequence;
         } else {
-            debts.change(node, hook, |hook| hook.owe(sequence, now));
+            outbox.change(node, hook, |hook| hook.add_pending(sequence, now));
         }
     }
 }
 
 /// Stores a configuration, or replaces the one of the same id.
-pub(super) fn put(debts: &Debts, node: &Arc<Node>, head: &mut Head, config: PushConfig) {
+pub(super) fn put(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, config: PushConfig) {
     let sequence = head.sequence;
     let hook = Hook::new(config.config, config.format, config.delivered.min(sequence));
     let hooks = head.hooks_or_new();
     let place = match hooks.binary_search_by(|known| known.id.cmp(&hook.id)) {
         Ok(place) => {
-            debts.forget(node, &hooks[place]);
+            outbox.forget(node, &hooks[place]);
             hooks[place] = hook;
             place
         }
@@ -45,15 +45,15 @@ pub(super) fn put(debts: &Debts, node: &Arc<Node>, head: &mut Head, config: Push
             place
         }
     };
-    debts.change(node, &mut hooks[place], |hook| hook.owe(sequence, Timestamp::now()));
+    outbox.change(node, &mut hooks[place], |hook| hook.add_pending(sequence, Timestamp::now()));
 }
 
 /// Removes a configuration, if it is there.
-pub(super) fn delete(debts: &Debts, node: &Arc<Node>, head: &mut Head, id: &PushConfigId) {
+pub(super) fn delete(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, id: &PushConfigId) {
     if let Some(hooks) = head.hooks_mut() {
         hooks.retain(|hook| {
             if hook.id == *id {
-                debts.forget(node, hook);
+                outbox.forget(node, hook);
             }
             hook.id != *id
         });
@@ -61,10 +61,10 @@ pub(super) fn delete(debts: &Debts, node: &Arc<Node>, head: &mut Head, id: &Push
 }
 
 /// Notes how an attempt went, if the configuration is still there.
-pub(super) fn settle(debts: &Debts, node: &Arc<Node>, head: &mut Head, settlement: &PushSettlement) {
+pub(super) fn settle(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, settlement: &PushSettlement) {
     let hooks = head.hooks_mut().into_iter().flatten();
     for hook in hooks.filter(|hook| hook.id == settlement.id) {
-        debts.change(node, hook, |hook| {
+        outbox.change(node, hook, |hook| {
             hook.delivered = hook.delivered.max(settlement.delivered);
             hook.attempts = settlement.attempts;
             hook.next_attempt = settlement.next_attempt;
@@ -73,11 +73,11 @@ pub(super) fn settle(debts: &Debts, node: &Arc<Node>, head: &mut Head, settlemen
 }
 
 /// What is due, longest due first.
-pub(super) fn due(debts: &Debts, now: Timestamp, limit: usize) -> Vec<DuePush> {
-    let due = debts.due(now, limit).into_iter();
+pub(super) fn due(outbox: &Outbox, now: Timestamp, limit: usize) -> Vec<DuePush> {
+    let due = outbox.due(now, limit).into_iter();
     due.filter_map(|(node, id)| {
         let head = node.head.lock();
-        let hook = head.hooks().iter().find(|hook| hook.id == id && hook.owes())?;
+        let hook = head.hooks().iter().find(|hook| hook.id == id && hook.has_pending())?;
         Some(hook.to_due(&node))
     })
     .collect()

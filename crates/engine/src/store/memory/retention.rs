@@ -83,7 +83,7 @@ impl Retention {
                 if !belongs || head.gone {
                     continue;
                 }
-                if head.owes() {
+                if head.has_pending() {
                     self.released(&node, &mut head);
                     continue;
                 }

@@ -28,7 +28,7 @@ pub(super) fn purge(store: &MemoryStore, purge: &Purge) -> usize {
             each_older(&scope, *state, before, |entry| {
                 let mut head = entry.node.head.lock();
                 let is_meant = head.released && head.state == *state && head.at < before;
-                if gone < purge.limit && is_meant && !head.owes() {
+                if gone < purge.limit && is_meant && !head.has_pending() {
                     gone += usize::from(store.remove(&entry.node, &mut head));
                 }
                 gone < purge.limit
@@ -154,7 +154,7 @@ pub(super) fn compact(store: &MemoryStore, before: Timestamp, limit: usize) -> R
         if head.gone || !head.released {
             continue;
         }
-        if head.at >= before || head.owes() {
+        if head.at >= before || head.has_pending() {
             store.retention.released(&node, &mut head);
         } else if head.drop_log()? {
             compacted += 1;
@@ -190,7 +190,7 @@ impl MemoryStore {
         if head.gone || head.sequence == 0 {
             return false;
         }
-        head.hooks().iter().for_each(|hook| self.debts.forget(node, hook));
+        head.hooks().iter().for_each(|hook| self.outbox.forget(node, hook));
         head.gone = true;
         if !head.released {
             self.work.gone(node);

@@ -1,7 +1,7 @@
 //! One task, seen and used in several versions.
 
 use axum::{Router, extract::State, http::HeaderMap, routing::post};
-use nuncio_push::{Courier, Guard};
+use nuncio_push::{Dispatcher, Guard};
 use nuncio_wire::{Version, Versions};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -197,8 +197,8 @@ async fn each_webhook_of_a_task_is_told_in_the_version_of_its_registration() {
     tokio::spawn(async move { axum::serve(listener, router).await });
 
     let engine = engine().build();
-    let courier = Courier::builder(&engine, Guard::new().allow_private(true)).build().unwrap();
-    let running = Running::of(engine, |builder| builder.courier(courier)).await;
+    let dispatcher = Dispatcher::builder(&engine, Guard::new().allow_private(true)).build().unwrap();
+    let running = Running::of(engine, |builder| builder.dispatcher(dispatcher)).await;
     older(&running, "tasks/send", &message_0_1("mine", "ask")).await;
     let task = running.call("ListTasks", &json!({})).await["tasks"][0].take();
     running.call("CreateTaskPushNotificationConfig", &json!({"taskId": task["id"], "id": "a", "url": urls[0]})).await;

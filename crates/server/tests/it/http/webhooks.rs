@@ -1,7 +1,7 @@
 //! A server that delivers to webhooks while it runs.
 
 use axum::{Router, extract::State, http::HeaderMap, routing::post};
-use nuncio_push::{Courier, Guard};
+use nuncio_push::{Dispatcher, Guard};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -23,8 +23,8 @@ async fn what_is_owed_is_delivered_and_the_end_of_the_server_waits_for_it() {
     tokio::spawn(async move { axum::serve(listener, router).await });
 
     let engine = engine().build();
-    let courier = Courier::builder(&engine, Guard::new().allow_private(true)).build().unwrap();
-    let mut running = Running::of(engine, |builder| builder.courier(courier)).await;
+    let dispatcher = Dispatcher::builder(&engine, Guard::new().allow_private(true)).build().unwrap();
+    let mut running = Running::of(engine, |builder| builder.dispatcher(dispatcher)).await;
     let mut params = message("stream 3");
     params["configuration"] = json!({"taskPushNotificationConfig": {
         "url": url, "token": "made-up", "authentication": {"scheme": "Bearer", "credentials": "of-mine"},

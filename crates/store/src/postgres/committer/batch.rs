@@ -264,12 +264,14 @@ fn read(kind: Kind, appends: &[&Append], rows: &[Row]) -> Vec<Result<Done, Refus
         let conflict = Err(Refusal::Known(StoreError::Conflict));
         match (kind, row) {
             (Kind::Create, Some(row)) if row.get(1) => {
-                Ok(Done::Committed(Committed { epoch: 1, owes_push: row.get(2) }))
+                Ok(Done::Committed(Committed { epoch: 1, has_pending_push: row.get(2) }))
             }
             (Kind::Create, Some(row)) if !row.get::<_, bool>(3) => {
                 Err(Refusal::Known(unavailable("this node has no lease until it is renewed")))
             }
-            (Kind::Append, Some(row)) => Ok(Done::Committed(Committed { epoch: append.epoch, owes_push: row.get(1) })),
+            (Kind::Append, Some(row)) => {
+                Ok(Done::Committed(Committed { epoch: append.epoch, has_pending_push: row.get(1) }))
+            }
             _ => conflict,
         }
     };

@@ -83,7 +83,7 @@ impl<'a> Remembered<'a> {
 }
 
 /// Appends, and gives the rows of those that passed their guards: the id as the column has it, and whether pushes are
-/// owed.
+/// pending.
 pub(super) async fn append(
     session: &Session,
     appends: &[&Append],
@@ -125,7 +125,7 @@ pub(super) async fn append(
     Ok(session.query(Sql::Append, &values).await)
 }
 
-/// Creates, and gives a row for each: the id as the column has it, whether it was created, whether pushes are owed, and
+/// Creates, and gives a row for each: the id as the column has it, whether it was created, whether pushes are pending, and
 /// whether the node might create it.
 pub(super) async fn create(
     session: &Session,

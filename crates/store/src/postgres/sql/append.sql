@@ -59,4 +59,4 @@ moved AS (
     WHERE head.state <> head.state_before
     GROUP BY tenant, caller, change.state HAVING sum(change.tasks) <> 0
 )
-SELECT id, CASE WHEN pushed THEN owe(id, sequence, $15::int8) ELSE false END FROM head
+SELECT id, CASE WHEN pushed THEN add_pending(id, sequence, $15::int8) ELSE false END FROM head

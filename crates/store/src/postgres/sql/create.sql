@@ -40,9 +40,9 @@ snapshot AS (
     INSERT INTO bodies (task, folded, body, artifacts)
     SELECT head.id, i.sequence, i.body, i.artifacts FROM head JOIN input AS i USING (id) WHERE i.body IS NOT NULL
 ),
-debt AS (
+webhook AS (
     INSERT INTO push_configs (
-        task, id, tenant, caller, config, format, delivered, owed, attempts, next_attempt
+        task, id, tenant, caller, config, format, delivered, pending, attempts, next_attempt
     )
     SELECT head.id, c.id, head.tenant, head.caller, c.config, c.format, 0, head.sequence, 0, $14::int8
     FROM head JOIN config AS c ON c.task = head.id

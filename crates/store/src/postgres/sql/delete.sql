@@ -1,8 +1,8 @@
 -- Deletes tasks that are locked, with all that belongs to them but their records, which go after them (drain.sql). Where
--- it is not said that they go all the same, those stay that a push configuration is owed records of.
+-- it is not said that they go all the same, tasks with pending pushes stay.
 WITH head AS (
     DELETE FROM tasks AS t WHERE id = ANY ($1::text[]) AND (
-        $2::bool OR NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND owed > delivered))
+        $2::bool OR NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND pending > delivered))
     )
     RETURNING id, tenant, caller, state
 ),

@@ -1,8 +1,8 @@
 -- What is due and no other node that lives has to itself, longest due first; from now on this node has it.
 WITH due AS MATERIALIZED (
-    SELECT task, id, tenant, caller, config, delivered, owed, attempts, next_attempt, claimant, claimed_until
+    SELECT task, id, tenant, caller, config, delivered, pending, attempts, next_attempt, claimant, claimed_until
     FROM push_configs AS p
-    WHERE owed > delivered AND next_attempt <= $1::int8 AND (
+    WHERE pending > delivered AND next_attempt <= $1::int8 AND (
         claimant IS NULL OR claimant = $3::int8 OR claimed_until <= clock_timestamp()
         OR NOT EXISTS (SELECT 1 FROM nodes WHERE node = p.claimant AND expires > clock_timestamp())
     )
@@ -15,4 +15,4 @@ claimed AS (
         due.claimant IS DISTINCT FROM $3 OR due.claimed_until < clock_timestamp() + $4 * interval '0.5 second'
     )
 )
-SELECT tenant, caller, config, delivered, owed, attempts FROM due ORDER BY next_attempt, task, id
+SELECT tenant, caller, config, delivered, pending, attempts FROM due ORDER BY next_attempt, task, id

@@ -8,7 +8,7 @@ FROM scope LEFT JOIN LATERAL (
         SELECT id FROM tasks AS t
         WHERE tenant = scope.tenant AND caller = scope.caller AND state = wanted.state
             AND (updated, updated_rest) < ($5::int8, $6::int4) AND owner IS NULL
-            AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND owed > delivered))
+            AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND pending > delivered))
         ORDER BY updated, updated_rest, id LIMIT $7::int8
     ) AS task
     WHERE scope.tenant <> ALL ($8::text[])

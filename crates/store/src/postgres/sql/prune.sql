@@ -1,11 +1,11 @@
 -- Drops records of tasks that nobody has written to since a time, up to their snapshots: about so many rows, of at most
--- so many tasks. What is owed to somebody stays; where a time is given, that task is looked at again after it.
+-- so many tasks. Logs with pending pushes stay; where a time is given, that task is looked at again after it.
 WITH rested AS MATERIALIZED (
-    SELECT id, pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND owed > delivered) AS is_owed
+    SELECT id, pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND pending > delivered) AS has_pending
     FROM tasks AS t
     WHERE released IS NOT NULL AND released < $1::int8 AND (
         $2::int8 IS NOT NULL
-        OR NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND owed > delivered))
+        OR NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND pending > delivered))
     )
     ORDER BY released LIMIT $3::int8 FOR UPDATE OF t SKIP LOCKED
 ),
@@ -14,16 +14,16 @@ cut AS MATERIALIZED (
         SELECT e.task, e.last FROM rested JOIN bodies AS b ON b.task = rested.id CROSS JOIN LATERAL (
             SELECT task, last FROM events WHERE task = rested.id AND last <= b.folded ORDER BY last LIMIT $4::int8
         ) AS e
-        WHERE NOT rested.is_owed LIMIT $4
+        WHERE NOT rested.has_pending LIMIT $4
     ) AS doomed GROUP BY task
 ),
 dropped AS (
     DELETE FROM events AS e USING cut WHERE e.task = cut.task AND e.last <= cut.last RETURNING 1
 ),
 done AS (
-    UPDATE tasks AS t SET released = CASE WHEN rested.is_owed THEN $2 END
+    UPDATE tasks AS t SET released = CASE WHEN rested.has_pending THEN $2 END
     FROM rested WHERE t.id = rested.id AND (
-        rested.is_owed
+        rested.has_pending
         OR NOT EXISTS (
             SELECT 1 FROM bodies AS b JOIN events AS e ON e.task = b.task AND e.last <= b.folded
             WHERE b.task = t.id AND e.last > coalesce((SELECT cut.last FROM cut WHERE cut.task = t.id), 0)

@@ -1,7 +1,7 @@
 -- Notes how a delivery went. Who goes on with the next record keeps it to itself; who is done, or waits, lets go of it.
 -- Who has it no longer to itself may say what was delivered, and nothing of failures: others have begun anew.
 WITH was AS MATERIALIZED (
-    SELECT task, id, greatest(delivered, $5::int8) AS delivered, owed, claimant IS NOT DISTINCT FROM $9::int8 AS is_ours
+    SELECT task, id, greatest(delivered, $5::int8) AS delivered, pending, claimant IS NOT DISTINCT FROM $9::int8 AS is_ours
     FROM push_configs WHERE task = $1 AND tenant = $2 AND caller = $3 AND id = $4 FOR UPDATE
 )
 UPDATE push_configs AS p SET
@@ -11,10 +11,10 @@ UPDATE push_configs AS p SET
     error = CASE WHEN was.is_ours THEN $8::text ELSE p.error END,
     claimant = CASE
         WHEN NOT was.is_ours THEN p.claimant
-        WHEN $6 = 0 AND was.owed > was.delivered THEN $9
+        WHEN $6 = 0 AND was.pending > was.delivered THEN $9
     END,
     claimed_until = CASE
         WHEN NOT was.is_ours THEN p.claimed_until
-        WHEN $6 = 0 AND was.owed > was.delivered THEN clock_timestamp() + $10::float8 * interval '1 second'
+        WHEN $6 = 0 AND was.pending > was.delivered THEN clock_timestamp() + $10::float8 * interval '1 second'
     END
 FROM was WHERE p.task = was.task AND p.id = was.id

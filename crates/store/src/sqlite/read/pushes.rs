@@ -14,10 +14,10 @@ use crate::sqlite::{
     error::store_error,
 };
 
-const DUE: &str = "SELECT tenant, caller, config, delivered, owed, attempts \
+const DUE: &str = "SELECT tenant, caller, config, delivered, pending, attempts \
     FROM push_configs INDEXED BY push_configs_due CROSS JOIN tasks USING (task) CROSS JOIN scopes USING (scope) \
-    WHERE owed > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id LIMIT ?2";
-const NEXT: &str = "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE owed > delivered";
+    WHERE pending > delivered AND next_attempt <= ?1 ORDER BY next_attempt, push_configs.task, push_configs.id LIMIT ?2";
+const NEXT: &str = "SELECT min(next_attempt) FROM push_configs INDEXED BY push_configs_due WHERE pending > delivered";
 
 /// The push configurations of a task, by id.
 pub(in crate::sqlite) fn configs(
@@ -53,12 +53,12 @@ pub(in crate::sqlite) fn due(
         rows.collect::<rusqlite::Result<Vec<(String, String, String, i64, i64, u32)>>>()
     };
     let rows = read().map_err(store_error)?.into_iter();
-    let due = rows.map(|(tenant, caller, config, delivered, owed, attempts)| {
+    let due = rows.map(|(tenant, caller, config, delivered, pending, attempts)| {
         Ok(DuePush {
             scope: columns::scope(tenant, &caller)?,
             config: body::read(&config)?,
             delivered: from_column(delivered),
-            owed: from_column(owed),
+            pending: from_column(pending),
             attempts,
         })
     });

@@ -20,7 +20,7 @@ const OLD: &str = "SELECT tasks.task, tasks.id, tenant, caller \
     CROSS JOIN tasks INDEXED BY tasks_by_state ON tasks.scope = totals.scope AND tasks.state = totals.state \
     WHERE totals.tasks > 0 AND ?1 >> totals.state & 1 AND (updated, updated_rest) < (?2, ?3) \
     AND tenant NOT IN (SELECT value FROM json_each(?4)) AND NOT running \
-    AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE push_configs.task = tasks.task AND owed > delivered)) \
+    AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE push_configs.task = tasks.task AND pending > delivered)) \
     LIMIT ?5";
 /// The old tasks of one tenant.
 const OLD_OF_TENANT: &str = "SELECT tasks.task, tasks.id, tenant, caller \
@@ -28,7 +28,7 @@ const OLD_OF_TENANT: &str = "SELECT tasks.task, tasks.id, tenant, caller \
     CROSS JOIN tasks INDEXED BY tasks_by_state ON tasks.scope = totals.scope AND tasks.state = totals.state \
     WHERE totals.tasks > 0 AND ?1 >> totals.state & 1 AND (updated, updated_rest) < (?2, ?3) \
     AND tenant NOT IN (SELECT value FROM json_each(?4)) AND NOT running \
-    AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE push_configs.task = tasks.task AND owed > delivered)) \
+    AND NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE push_configs.task = tasks.task AND pending > delivered)) \
     AND tenant = ?6 LIMIT ?5";
 const OF_TENANT: &str = "SELECT task, id, tenant, caller FROM scopes CROSS JOIN tasks INDEXED BY tasks_by_state \
     USING (scope) WHERE tenant = ?1 LIMIT ?2";

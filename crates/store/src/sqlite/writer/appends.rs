@@ -47,13 +47,13 @@ impl<'o> GroupWriter<'_, 'o> {
         }
         self.new_events.extend(append.records.as_ref().map(|body| (event_key(task, append.sequence), &**body)));
         self.count(scope, append.state, 1);
-        let owes_push = self.add_configs(task, append)?;
-        if append.released && append.records.is_some() && !owes_push {
+        let has_pending_push = self.add_configs(task, append)?;
+        if append.released && append.records.is_some() && !has_pending_push {
             self.flush()?;
             self.note_released(task)?;
         }
         self.changes.heads.insert(append.id.clone(), head);
-        Ok(Ok(WriteOutput::Committed(Committed { epoch: self.writer.epoch, owes_push })))
+        Ok(Ok(WriteOutput::Committed(Committed { epoch: self.writer.epoch, has_pending_push })))
     }
 
     /// Appends to a log.
@@ -76,8 +76,8 @@ impl<'o> GroupWriter<'_, 'o> {
             Some(_) if head.is_big => self.drop_big(head.task)?,
             _ => {}
         }
-        let owes_push = head.pushed && self.owe(head.task, append.sequence)?;
-        self.update(&head, append, owes_push)?;
+        let has_pending_push = head.pushed && self.add_pending(head.task, append.sequence)?;
+        self.update(&head, append, has_pending_push)?;
         if append.released && head.pushed {
             self.note_released(head.task)?;
         }
@@ -87,7 +87,7 @@ impl<'o> GroupWriter<'_, 'o> {
         head.running = !append.released;
         head.is_big = snapshot.map_or(head.is_big, |snapshot| !snapshot.body.is_small());
         self.changes.heads.insert(append.id.clone(), head);
-        Ok(Ok(WriteOutput::Committed(Committed { epoch: self.writer.epoch, owes_push })))
+        Ok(Ok(WriteOutput::Committed(Committed { epoch: self.writer.epoch, has_pending_push })))
     }
 
     /// Makes this process the owner of a task, if the task exists and has not ended. Returns whether the task was
@@ -106,12 +106,12 @@ impl<'o> GroupWriter<'_, 'o> {
     }
 
     /// Writes the changed columns of a row. Indexes of unchanged columns are not updated.
-    fn update(&self, head: &Head, append: &Append, owes_push: bool) -> rusqlite::Result<()> {
+    fn update(&self, head: &Head, append: &Append, has_pending_push: bool) -> rusqlite::Result<()> {
         let status = head.state != append.state || head.updated != append.updated;
         // In the common case, the task was running and still runs.
         let running = append.released || !head.running;
         let (sequence, state) = (to_column(append.sequence), append.state.number());
-        let released = (append.released && !owes_push).then(|| Timestamp::now().as_millisecond());
+        let released = (append.released && !has_pending_push).then(|| Timestamp::now().as_millisecond());
         let body = append.snapshot.as_ref().map(|it| &it.body).filter(|body| body.is_small());
         let (task_body, artifacts) = (body.map(|it| &it.task), body.and_then(|it| it.artifacts.as_ref()));
         let mut values: Vec<&dyn ToSql> = vec![&head.task, &sequence];

@@ -1,5 +1,5 @@
 //! Push configurations and their outbox. The outbox is a cursor per configuration: the records after `delivered`, up to
-//! `owed`, are pending.
+//! `pending`, are pending.
 
 use nuncio_engine::store::PushSettlement;
 use nuncio_model::{PushConfigId, Scope, TaskId, Timestamp};
@@ -41,15 +41,15 @@ impl GroupWriter<'_, '_> {
         Ok(true)
     }
 
-    fn insert_config(&self, task: i64, config: &ConfigRow, delivered: u64, owed: u64) -> rusqlite::Result<()> {
+    fn insert_config(&self, task: i64, config: &ConfigRow, delivered: u64, pending: u64) -> rusqlite::Result<()> {
         let mut statement = self.writer.connection.prepare_cached(
-            "INSERT OR REPLACE INTO push_configs (task, id, config, format, delivered, owed, attempts, next_attempt) \
+            "INSERT OR REPLACE INTO push_configs (task, id, config, format, delivered, pending, attempts, next_attempt) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7)",
         )?;
         let now = Timestamp::now().as_millisecond();
         let ConfigRow { id, json, format } = config;
         let format = format.as_deref();
-        statement.execute((task, id.as_str(), json, format, to_column(delivered), to_column(owed), now))?;
+        statement.execute((task, id.as_str(), json, format, to_column(delivered), to_column(pending), now))?;
         Ok(())
     }
 
@@ -58,8 +58,8 @@ impl GroupWriter<'_, '_> {
     /// is due later than now, even if the clock was changed.
     pub(super) fn owe(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
         let mut statement = self.writer.connection.prepare_cached(
-            "UPDATE push_configs SET owed = ?2, \
-             next_attempt = CASE WHEN owed <= delivered THEN ?3 WHEN attempts = 0 THEN min(next_attempt, ?3) \
+            "UPDATE push_configs SET pending = ?2, \
+             next_attempt = CASE WHEN pending <= delivered THEN ?3 WHEN attempts = 0 THEN min(next_attempt, ?3) \
              ELSE next_attempt END \
              WHERE task = ?1",
         )?;
@@ -83,7 +83,7 @@ impl GroupWriter<'_, '_> {
         let Some(head) = self.head(&settlement.scope, &settlement.task)? else { return Ok(false) };
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE push_configs SET delivered = max(delivered, ?3), attempts = ?4, next_attempt = ?5, error = ?6 \
-             WHERE task = ?1 AND id = ?2 RETURNING owed <= delivered",
+             WHERE task = ?1 AND id = ?2 RETURNING pending <= delivered",
         )?;
         let next_attempt = settlement.next_attempt.as_millisecond();
         let delivered = to_column(settlement.delivered);
@@ -110,7 +110,7 @@ impl GroupWriter<'_, '_> {
     pub(super) fn note_released(&self, task: i64) -> rusqlite::Result<()> {
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE tasks SET released = ?2 WHERE task = ?1 AND NOT running AND released IS NULL \
-             AND NOT EXISTS (SELECT 1 FROM push_configs WHERE task = ?1 AND owed > delivered)",
+             AND NOT EXISTS (SELECT 1 FROM push_configs WHERE task = ?1 AND pending > delivered)",
         )?;
         statement.execute((task, Timestamp::now().as_millisecond()))?;
         Ok(())

@@ -119,7 +119,7 @@ fn find(connection: &Connection, task: i64) -> rusqlite::Result<Option<Doomed>> 
 /// Whether a task still meets the conditions of the purge. The task may have changed since the search.
 fn is_meant(connection: &Connection, purge: &Purge, task: i64, doomed: &Doomed) -> rusqlite::Result<bool> {
     let is_old = doomed.updated < Moment::from(purge.before) && purge.states.contains(&doomed.state);
-    Ok(is_old && !doomed.running && !(doomed.pushed && prune::is_owed(connection, task)?))
+    Ok(is_old && !doomed.running && !(doomed.pushed && prune::has_pending(connection, task)?))
 }
 
 /// Deletes the rows of a task, including up to `records` rows of records. Returns the number of deleted rows of

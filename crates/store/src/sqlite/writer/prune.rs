@@ -118,8 +118,8 @@ pub(super) fn drop_logs(connection: &Connection, before: i64, limit: usize) -> r
         if left == 0 {
             break;
         }
-        let is_owed = is_owed(connection, task)?;
-        if !is_owed {
+        let has_pending = has_pending(connection, task)?;
+        if !has_pending {
             let (dropped, is_whole) = drop_records(connection, task, from_column(folded), left)?;
             removed.rows += dropped;
             if !is_whole {
@@ -133,9 +133,9 @@ pub(super) fn drop_logs(connection: &Connection, before: i64, limit: usize) -> r
 }
 
 /// Whether a push configuration of the task has pending records.
-pub(super) fn is_owed(connection: &Connection, task: i64) -> rusqlite::Result<bool> {
+pub(super) fn has_pending(connection: &Connection, task: i64) -> rusqlite::Result<bool> {
     connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM push_configs WHERE task = ?1 AND owed > delivered)")?
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM push_configs WHERE task = ?1 AND pending > delivered)")?
         .query_row([task], |row| row.get(0))
 }
 

@@ -33,21 +33,21 @@ fn settlement(delivered: u64, attempts: u32, next_attempt: Timestamp) -> PushSet
     }
 }
 
-/// A node with a task that a push configuration is owed a record of, and another node.
-async fn with_a_debt(place: &Place) -> (PostgresStore, PostgresStore) {
-    with_a_debt_on(place, options()).await
+/// A node with a task that has a pending push, and another node.
+async fn with_a_pending_push(place: &Place) -> (PostgresStore, PostgresStore) {
+    with_a_pending_push_on(place, options()).await
 }
 
-async fn with_a_debt_on(place: &Place, options: PostgresOptions) -> (PostgresStore, PostgresStore) {
+async fn with_a_pending_push_on(place: &Place, options: PostgresOptions) -> (PostgresStore, PostgresStore) {
     let (a, b) = (place.open(options.clone()).await, place.open(options).await);
     let mut commit = create(&task("t", TaskState::Working));
-    commit.push_configs.push(debt());
+    commit.push_configs.push(webhook());
     a.commit(commit).await.unwrap();
     (a, b)
 }
 
-/// A configuration that is owed everything.
-fn debt() -> PushConfig {
+/// A configuration for which every record is pending.
+fn webhook() -> PushConfig {
     let config = TaskPushNotificationConfig {
         id: Some("p".into()),
         task_id: Some("t".into()),
@@ -60,7 +60,7 @@ fn debt() -> PushConfig {
 #[tokio::test]
 async fn of_two_nodes_one_delivers_a_push_until_it_puts_it_off() {
     let place = Place::new();
-    let (a, b) = with_a_debt(&place).await;
+    let (a, b) = with_a_pending_push(&place).await;
     assert_eq!((due(&a).await, due(&b).await), (1, 0));
     assert_eq!(due(&a).await, 1, "it has it still");
     let next = b.next_push().await.unwrap().unwrap();
@@ -76,7 +76,7 @@ async fn of_two_nodes_one_delivers_a_push_until_it_puts_it_off() {
 async fn failures_of_who_has_a_push_no_longer_say_nothing() {
     let place = Place::new();
     let options = options().with_push_claim(Duration::from_millis(50));
-    let (a, b) = with_a_debt_on(&place, options).await;
+    let (a, b) = with_a_pending_push_on(&place, options).await;
     let failures = async |node: &PostgresStore| node.due_pushes(later(10), 10).await.unwrap()[0].attempts;
     assert_eq!(due(&a).await, 1);
     let is_over = async {
@@ -99,9 +99,9 @@ async fn failures_of_who_has_a_push_no_longer_say_nothing() {
 #[tokio::test]
 async fn failures_of_a_config_that_was_replaced_say_nothing_of_the_new_one() {
     let place = Place::new();
-    let (a, _b) = with_a_debt(&place).await;
+    let (a, _b) = with_a_pending_push(&place).await;
     assert_eq!(due(&a).await, 1);
-    assert!(a.put_push_config(&Scope::open(), debt()).await.unwrap());
+    assert!(a.put_push_config(&Scope::open(), webhook()).await.unwrap());
     a.settle_push(settlement(0, 7, later(3_600))).await.unwrap();
     assert_eq!(a.due_pushes(later(10), 10).await.unwrap()[0].attempts, 0);
 }
@@ -109,7 +109,7 @@ async fn failures_of_a_config_that_was_replaced_say_nothing_of_the_new_one() {
 #[tokio::test]
 async fn pushes_of_a_node_that_is_gone_are_delivered_by_another() {
     let place = Place::new();
-    let (a, b) = with_a_debt(&place).await;
+    let (a, b) = with_a_pending_push(&place).await;
     assert_eq!((due(&a).await, due(&b).await), (1, 0));
     a.close().await.unwrap();
     assert_eq!(due(&b).await, 1);
@@ -118,7 +118,7 @@ async fn pushes_of_a_node_that_is_gone_are_delivered_by_another() {
 #[tokio::test]
 async fn a_push_that_nothing_is_heard_of_is_delivered_by_another() {
     let place = Place::new();
-    let (a, b) = with_a_debt(&place).await;
+    let (a, b) = with_a_pending_push(&place).await;
     assert_eq!((due(&a).await, due(&b).await), (1, 0));
     let sql = "UPDATE push_configs SET claimed_until = clock_timestamp()";
     place.client().await.batch_execute(sql).await.unwrap();

@@ -49,9 +49,9 @@ async fn a_webhook_is_owed_the_commit_that_waited_for_it_to_be_registered() {
         };
         let (is_put, committed, ()) = tokio::join!(put, commit, freed);
         assert!(is_put.unwrap());
-        assert!(committed.unwrap().owes_push, "{id}");
+        assert!(committed.unwrap().has_pending_push, "{id}");
         let due = store.due_pushes(Timestamp::now(), 10).await.unwrap();
-        let due = due.iter().find(|it| it.config.id == Some(id.into())).map(|it| (it.delivered, it.owed));
+        let due = due.iter().find(|it| it.config.id == Some(id.into())).map(|it| (it.delivered, it.pending));
         assert_eq!(due, Some((sequence, sequence + 1)), "{id}");
     }
 }

@@ -94,13 +94,13 @@ async fn what_an_earlier_release_wrote_is_brought_up() {
     );
     client.batch_execute(&first).await.unwrap();
     let found = PostgresStore::schema(place.url(), options()).await.unwrap();
-    assert_eq!((found.found, found.known), (1, 6));
+    assert_eq!((found.found, found.known), (1, 7));
     let store = place.open(options()).await;
     assert_eq!(store.verify().await.unwrap(), [""; 0]);
     assert_eq!(store.load(&Scope::open(), &"t".into()).await.unwrap().unwrap().task.state(), TaskState::InputRequired);
     let now = nuncio_model::Timestamp::now();
     assert_eq!(store.resting(&[TaskState::InputRequired], now, 9).await.unwrap().len(), 1);
-    assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 6);
+    assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 7);
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_schema_of_an_earlier_release_keeps_its_tasks_messages_commands_and_we
         assert_eq!(found.as_ref().map(nuncio_model::TaskId::as_str), Some(id));
     }
     let due = store.due_pushes(at(1_000_000_000), 10).await.unwrap();
-    let due: Vec<_> = due.iter().map(|push| (push.config.url.as_str(), push.delivered, push.owed)).collect();
+    let due: Vec<_> = due.iter().map(|push| (push.config.url.as_str(), push.delivered, push.pending)).collect();
     assert_eq!(due, [("http://127.0.0.1:9/hook", 0, 3)]);
     let (cluster, command) = (store.cluster().unwrap(), CommandId("command".into()));
     assert_eq!(cluster.status(&command).await.unwrap(), Some(CommandStatus::default()));

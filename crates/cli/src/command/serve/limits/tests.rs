@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fmt::Debug};
 
-use nuncio_push::CourierBuilder;
+use nuncio_push::DispatcherBuilder;
 
 use super::super::settings::SETTINGS;
 
@@ -70,10 +70,10 @@ fn limits() -> BTreeMap<String, String> {
         fields("sqlite", &nuncio_store::SqliteOptions::default()),
         fields("program", &nuncio_adapters::ProgramLimits::default()),
         fields("webhook", &nuncio_push::Retry::default()),
-        fields("webhook", &nuncio_push::Places::of(CourierBuilder::CONCURRENCY)),
+        fields("webhook", &nuncio_push::Places::of(DispatcherBuilder::CONCURRENCY)),
         vec![
-            ("webhook.timeout".to_owned(), canonical(&format!("{:?}", CourierBuilder::TIMEOUT))),
-            ("webhook.concurrency".to_owned(), CourierBuilder::CONCURRENCY.to_string()),
+            ("webhook.timeout".to_owned(), canonical(&format!("{:?}", DispatcherBuilder::TIMEOUT))),
+            ("webhook.concurrency".to_owned(), DispatcherBuilder::CONCURRENCY.to_string()),
         ],
     ]
     .into_iter()
@@ -171,7 +171,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ("push deliveries", &[]),
     (
         "due deliveries that wait for a place and are read, so that those behind them are found",
-        &[(include_str!("../../../../../push/src/courier/look.rs"), "AHEAD")],
+        &[(include_str!("../../../../../push/src/dispatcher/schedule.rs"), "AHEAD")],
     ),
     (
         "values in all metadata of a request, or of a line of a program, as metadata is parsed when it is read",
@@ -284,13 +284,13 @@ fn flags_reach_the_limits_that_they_are_of() {
         let options = super::super::store::postgres_options(&settings).unwrap();
         found.extend(fields("postgres", &options));
         let timeout = settings.duration("webhook-timeout").unwrap().unwrap();
-        assert_eq!(options.push_claim, 2 * timeout + CourierBuilder::TIMEOUT, "longer than an attempt");
+        assert_eq!(options.push_claim, 2 * timeout + DispatcherBuilder::TIMEOUT, "longer than an attempt");
     }
     let rate = super::server(&settings).unwrap().rate.unwrap();
     found.insert("server.rate".to_owned(), rate.per_second.to_string());
     assert_eq!(rate.burst, rate.per_second);
     for (limit, value) in expected {
-        // Those of the store and the courier go where no limits are kept.
+        // Those of the store and the dispatcher go where no limits are kept.
         if !limit.starts_with("sqlite.") && limit != "webhook.timeout" {
             let found = found.get(&limit).unwrap_or_else(|| panic!("{limit} is not set"));
             let found = found.strip_prefix("some(").map_or(found.clone(), |it| canonical(it.trim_end_matches(')')));

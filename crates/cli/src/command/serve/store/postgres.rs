@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::TaskStore as _;
-use nuncio_push::CourierBuilder;
+use nuncio_push::DispatcherBuilder;
 use nuncio_store::{PostgresError, PostgresOptions, PostgresStore};
 
 use super::Opened;
@@ -42,7 +42,7 @@ pub(in crate::command::serve) fn options(settings: &Settings) -> Result<Postgres
     }
     if let Some(timeout) = settings.duration("webhook-timeout")? {
         // The time of an attempt, with a margin for the database.
-        let claim = timeout.saturating_mul(2).saturating_add(CourierBuilder::TIMEOUT);
+        let claim = timeout.saturating_mul(2).saturating_add(DispatcherBuilder::TIMEOUT);
         options.push_claim = options.push_claim.max(claim);
     }
     Ok(options)

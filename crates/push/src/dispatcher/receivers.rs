@@ -1,13 +1,13 @@
-//! Which hosts take notifications without delay: all others get few places.
+//! Remembers which hosts accept notifications without delay. Other hosts get fewer places.
 
 use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use parking_lot::Mutex;
 
-/// An attempt that takes less than this delays nobody.
+/// A faster attempt does not delay others.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// How many hosts of each kind are remembered; one more replaces any of them.
+/// The maximum of remembered hosts of each kind; another host replaces any of them.
 const REMEMBERED: usize = 10_000;
 
 /// Receivers, by host and port.
@@ -43,7 +43,7 @@ impl Receivers {
         self.0.lock().proven.contains(host)
     }
 
-    /// Whether the last attempt there was slow.
+    /// Whether the last attempt to this host was slow.
     pub(super) fn is_silent(&self, host: &str) -> bool {
         self.0.lock().silent.contains(host)
     }

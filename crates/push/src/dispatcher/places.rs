@@ -6,10 +6,10 @@ use nuncio_model::Principal;
 
 use super::receivers::Receivers;
 
-/// The parts of the places of a courier ([`CourierBuilder::concurrency`](super::CourierBuilder::concurrency)).
+/// The parts of the places of a dispatcher ([`DispatcherBuilder::concurrency`](super::DispatcherBuilder::concurrency)).
 ///
-/// A host is *proven* while the last notification that it took was taken within a second. A host that is unknown, slow
-/// or silent is unproven. Where nobody is asked who calls, there is one caller, and the parts by caller do not apply.
+/// A host is *proven* if the host accepted the last notification within a second. An unknown, slow or silent host is
+/// unproven. Without authentication all callers count as one, and the limits per caller do not apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Places {
@@ -35,7 +35,7 @@ impl Places {
     }
 }
 
-/// The places that are taken.
+/// The occupied places.
 pub(super) struct Taken<'a> {
     places: Places,
     receivers: &'a Receivers,

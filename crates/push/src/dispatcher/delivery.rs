@@ -1,4 +1,5 @@
-//! One round for one configuration: event after event, until all are delivered, one fails, or others wait.
+//! A delivery: sends the pending events of one configuration until all are sent, an attempt fails, or other
+//! configurations wait.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -17,14 +18,14 @@ use super::{
     Inner,
     id::webhook_id,
     notice::{as_of, dialect_of},
-    post::Attempt,
+    post::Outcome,
 };
-use crate::stamp::Delivery;
+use crate::signer::Attempt;
 
-/// What a round takes at most, before others have their turn.
+/// The maximum of a delivery, so that other configurations are not delayed.
 const PORTION: Portion = Portion { records: 64, bytes: 256 * 1024 };
 
-pub(super) struct Round<'a> {
+pub(super) struct Delivery<'a> {
     inner: &'a Inner,
     stop: &'a CancellationToken,
     push: DuePush,
@@ -32,14 +33,14 @@ pub(super) struct Round<'a> {
     id: PushConfigId,
 }
 
-/// Whether the round goes on.
+/// Whether the delivery goes on.
 #[derive(PartialEq)]
 enum Next {
     GoOn,
     Stop,
 }
 
-impl<'a> Round<'a> {
+impl<'a> Delivery<'a> {
     pub(super) fn new(inner: &'a Inner, push: DuePush, stop: &'a CancellationToken) -> Self {
         let (task, id) = (push.config.task_id.clone().unwrap_or_default(), push.config.id.clone().unwrap_or_default());
         Self { inner, stop, push, task, id }
@@ -52,12 +53,12 @@ impl<'a> Round<'a> {
             Ok(Ok(())) => return,
             Ok(Err(error)) => {
                 let cause = format!("{error:?}");
-                tracing::warn!(%task, %config, cause, "the store failed a delivery");
+                tracing::warn!(%task, %config, cause, "webhooks: cannot read or write a delivery in the store; retrying");
             }
-            Err(_) => tracing::error!(%task, %config, "a delivery panicked"),
+            Err(_) => tracing::error!(%task, %config, "webhooks: a delivery panicked; retrying"),
         }
-        // What is due stays due; a moment's rest keeps a store that is down from being asked without end.
-        tokio::time::sleep(super::look::LOOK_AGAIN).await;
+        // The push stays due. The delay limits the calls to an unavailable store.
+        tokio::time::sleep(super::schedule::LOOK_AGAIN).await;
     }
 
     async fn deliver(&mut self) -> Result<(), StoreError> {
@@ -67,8 +68,8 @@ impl<'a> Round<'a> {
             records => records?,
         };
         let Some(last) = records.last().map(Record::sequence) else {
-            // Nothing is there that could be delivered.
-            return self.settle(self.push.owed, 0, Timestamp::now(), None).await;
+            // There is no record to deliver.
+            return self.settle(self.push.pending, 0, Timestamp::now(), None).await;
         };
         for record in records {
             if let Some(event) = record.as_update()
@@ -80,7 +81,7 @@ impl<'a> Round<'a> {
         self.pass(last).await
     }
 
-    /// The events are gone, so the task itself goes out, once.
+    /// The events are compacted, so the current task is sent once instead.
     async fn deliver_snapshot(&mut self) -> Result<(), StoreError> {
         match self.inner.store.load(&self.push.scope, &self.task).await? {
             Some(stored) => {
@@ -90,12 +91,12 @@ impl<'a> Round<'a> {
                     Next::Stop => Ok(()),
                 }
             }
-            None => self.settle(self.push.owed, 0, Timestamp::now(), None).await,
+            None => self.settle(self.push.pending, 0, Timestamp::now(), None).await,
         }
     }
 
-    /// Settles what is owed up to here and was not told: a client's message, which is nobody's event, and events of
-    /// which the webhook's version has nothing to say.
+    /// Settles records up to `sequence` that were not sent: messages of the client, and events without a notification in
+    /// the version of the webhook.
     async fn pass(&mut self, sequence: u64) -> Result<(), StoreError> {
         if self.push.delivered < sequence {
             self.settle(sequence, 0, Timestamp::now(), None).await?;
@@ -103,34 +104,34 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Posts one event and notes how that went; does nothing where there is nothing to tell of it.
+    /// Sends one event and stores the outcome; does nothing if the version of the webhook has no notification for the event.
     async fn post(&mut self, sequence: u64, event: &StreamResponse) -> Result<Next, StoreError> {
         if self.stop.is_cancelled() {
             return Ok(Next::Stop);
         }
-        // It may have been changed or removed since the last event; nothing goes out after that (PUSH-8).
+        // If the configuration was changed or removed since the last event, nothing more is sent.
         let Some(PushConfig { config, format, delivered, .. }) = self.config().await? else { return Ok(Next::Stop) };
         if sequence <= delivered {
-            // One that took its place since is owed only what came after it; or another node was here.
+            // A new configuration with this id gets only later records, or another node has sent the event.
             return Ok(Next::GoOn);
         }
         let dialect = dialect_of(format.as_deref(), &self.inner.told_unknown);
         let Some(body) = self.body(dialect, event).await? else { return Ok(Next::GoOn) };
         let content_type = dialect.notice_type();
         let (id, failures) = (&*webhook_id(&self.task, &self.id, sequence), self.push.attempts);
-        let delivery = Delivery { config: &config, id, body: &body, content_type, sequence, failures };
-        // What stamps it and what looks the name up are others' code.
+        let attempt = Attempt { config: &config, id, body: &body, content_type, sequence, failures };
+        // The signer and the resolver are code of the application, so a panic is caught.
         let begun = Instant::now();
-        let attempt = AssertUnwindSafe(self.inner.post.attempt(delivery, body.clone())).catch_unwind().await;
-        let attempt = attempt.unwrap_or_else(|_| Attempt::Failed("the attempt panicked".to_owned(), None));
-        let is_taken = attempt == Attempt::Delivered;
+        let outcome = AssertUnwindSafe(self.inner.post.attempt(attempt, body.clone())).catch_unwind().await;
+        let outcome = outcome.unwrap_or_else(|_| Outcome::Failed("the attempt panicked".to_owned(), None));
+        let is_taken = outcome == Outcome::Delivered;
         let is_slow = self.inner.receivers.note(&config.url, begun.elapsed(), self.inner.post.timeout(), is_taken);
-        // The failures of one that was replaced meanwhile say nothing of the new one, which is due by itself.
-        if attempt != Attempt::Delivered && self.config().await?.is_none_or(|now| now.config != config) {
+        // If the webhook was replaced during the attempt, ignore the failure; the new webhook has its own schedule.
+        if outcome != Outcome::Delivered && self.config().await?.is_none_or(|now| now.config != config) {
             return Ok(Next::Stop);
         }
-        let next = self.note(sequence, attempt).await?;
-        // A slow receiver gives its place back after each event.
+        let next = self.note(sequence, outcome).await?;
+        // A slow receiver releases its place after each event.
         Ok(if is_slow { Next::Stop } else { next })
     }
 
@@ -139,7 +140,7 @@ impl<'a> Round<'a> {
         Ok(configs.into_iter().flatten().find(|it| it.config.id.as_ref() == Some(&self.id)))
     }
 
-    /// What a version tells of an event, if anything.
+    /// The body of the notification; `None` if the version has no notification for the event.
     async fn body(&self, dialect: &dyn Dialect, event: &StreamResponse) -> Result<Option<Bytes>, StoreError> {
         let mut body = Vec::with_capacity(512);
         match (dialect.notice(event), event) {
@@ -155,36 +156,36 @@ impl<'a> Round<'a> {
         Ok(Some(body.into()))
     }
 
-    async fn note(&mut self, sequence: u64, attempt: Attempt) -> Result<Next, StoreError> {
+    async fn note(&mut self, sequence: u64, outcome: Outcome) -> Result<Next, StoreError> {
         let now = Timestamp::now();
         let failures = self.push.attempts.saturating_add(1);
         let given_up = self.inner.retry.is_over(failures);
         let (task, config) = (&self.task, &self.id);
-        match attempt {
-            Attempt::Delivered => {
-                tracing::debug!(%task, %config, sequence, "delivered a notification");
+        match outcome {
+            Outcome::Delivered => {
+                tracing::debug!(%task, %config, sequence, "webhooks: delivered a notification");
                 self.settle(sequence, 0, now, None).await?;
                 return Ok(Next::GoOn);
             }
-            Attempt::Gone => {
-                tracing::warn!(%task, %config, "webhooks: the receiver answered 410 (gone); its webhook is deleted");
+            Outcome::Gone => {
+                tracing::warn!(%task, %config, "webhooks: the receiver answered 410 (gone); the webhook is deleted");
                 self.inner.store.delete_push_config(&self.push.scope, task, config).await?;
             }
-            Attempt::Forbidden(reason) => {
-                tracing::warn!(%task, %config, reason, "notifications may not be sent");
-                self.settle(self.push.owed.max(sequence), 0, now, Some(reason)).await?;
+            Outcome::Forbidden(reason) => {
+                tracing::warn!(%task, %config, reason, "webhooks: the address is forbidden; pending notifications are skipped");
+                self.settle(self.push.pending.max(sequence), 0, now, Some(reason)).await?;
             }
-            Attempt::Refused(reason) if given_up => {
-                tracing::warn!(%task, %config, sequence, reason, "gave up on a notification");
+            Outcome::Refused(reason) if given_up => {
+                tracing::warn!(%task, %config, sequence, reason, "webhooks: all attempts failed; the notification is skipped");
                 self.settle(sequence, 0, now, Some(reason)).await?;
             }
-            Attempt::Failed(reason, _) if given_up => {
-                tracing::warn!(%task, %config, sequence, reason, "gave up on all but the newest notification");
-                let newest = self.push.owed.max(sequence);
+            Outcome::Failed(reason, _) if given_up => {
+                tracing::warn!(%task, %config, sequence, reason, "webhooks: all attempts failed; all but the newest notification are skipped");
+                let newest = self.push.pending.max(sequence);
                 self.settle(if sequence < newest { newest - 1 } else { newest }, 0, now, Some(reason)).await?;
             }
-            Attempt::Refused(reason) => self.put_off(sequence, failures, reason, None).await?,
-            Attempt::Failed(reason, asked) => self.put_off(sequence, failures, reason, asked).await?,
+            Outcome::Refused(reason) => self.put_off(sequence, failures, reason, None).await?,
+            Outcome::Failed(reason, asked) => self.put_off(sequence, failures, reason, asked).await?,
         }
         Ok(Next::Stop)
     }
@@ -197,7 +198,7 @@ impl<'a> Round<'a> {
         asked: Option<std::time::Duration>,
     ) -> Result<(), StoreError> {
         let pause = self.inner.retry.pause(failures, asked);
-        tracing::info!(task = %self.task, config = %self.id, sequence, failures, ?pause, reason, "a notification failed");
+        tracing::info!(task = %self.task, config = %self.id, sequence, failures, ?pause, reason, "webhooks: cannot deliver a notification; retrying");
         let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
         let next = Timestamp::now().as_millisecond().saturating_add(pause);
         let next = Timestamp::from_millisecond(next).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Which of the configurations that are owed something are delivered to next.
+//! Selects the pending configurations for the next deliveries.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Courier,
+    Dispatcher,
+    delivery::Delivery,
     places::{Places, Taken},
     receivers::host_of,
-    round::Round,
 };
 
 /// The pause before the next look if a delivery that is due is under way already or the store failed.
@@ -30,13 +30,13 @@ const PUT_OFF_SILENT: i64 = 30_000;
 /// How long a delivery is put off if more than [`AHEAD`] wait for a place, in milliseconds.
 const PUT_OFF: i64 = 5_000;
 
-/// A round that is under way.
+/// A running delivery.
 pub(super) struct UnderWay {
-    pub(super) round: AbortHandle,
+    pub(super) delivery: AbortHandle,
     host: Box<str>,
 }
 
-/// Which configuration it is.
+/// Identifies a configuration.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     scope: Scope,
@@ -54,12 +54,12 @@ impl Key {
     }
 }
 
-impl Courier {
-    /// Starts rounds for what is due, as many as there are places. Returns the pause before the next look if nothing
+impl Dispatcher {
+    /// Starts deliveries for what is due, as many as there are places. Returns the pause before the next look if nothing
     /// happens before.
-    pub(super) async fn start_what_is_due(
+    pub(super) async fn start_due(
         &self,
-        rounds: &mut JoinSet<()>,
+        deliveries: &mut JoinSet<()>,
         under_way: &mut HashMap<Key, UnderWay>,
         stop: &CancellationToken,
     ) -> Option<Duration> {
@@ -71,13 +71,13 @@ impl Courier {
                 Err(error) => {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
-                        "webhooks: cannot read from the store what is due; retrying"
+                        "webhooks: cannot read due pushes from the store; retrying"
                     );
                     return Some(LOOK_AGAIN);
                 }
             };
             let has_more = due.len() >= limit;
-            let (waiting, put_off) = self.start(due, rounds, under_way, stop);
+            let (waiting, put_off) = self.start(due, deliveries, under_way, stop);
             let mut putting_off: Vec<_> = put_off.into_iter().map(|push| self.put_off(push, PUT_OFF_SILENT)).collect();
             if has_more && putting_off.is_empty() && limit >= most {
                 putting_off.extend(waiting.into_iter().map(|push| self.put_off(push, PUT_OFF)));
@@ -86,11 +86,11 @@ impl Courier {
                 break;
             }
             limit = limit.saturating_mul(2).min(most);
-            // What waits would hide what comes after it.
+            // Waiting pushes would hide later pushes in the next read.
             if let Err(error) = try_join_all(putting_off).await {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "webhooks: cannot write to the store what has to wait; retrying"
+                    "webhooks: cannot write delayed pushes to the store; retrying"
                 );
                 return Some(LOOK_AGAIN);
             }
@@ -98,12 +98,12 @@ impl Courier {
         if under_way.len() < self.0.concurrency { self.next_look().await } else { None }
     }
 
-    /// Starts a round for each configuration for which there is a place. Returns those that wait for a place, and those
+    /// Starts a delivery for each configuration for which there is a place. Returns those that wait for a place, and those
     /// that are put off.
     fn start(
         &self,
         due: Vec<DuePush>,
-        rounds: &mut JoinSet<()>,
+        deliveries: &mut JoinSet<()>,
         under_way: &mut HashMap<Key, UnderWay>,
         stop: &CancellationToken,
     ) -> (Vec<DuePush>, Vec<DuePush>) {
@@ -122,8 +122,8 @@ impl Courier {
                 taken.add(&key.scope.principal, &host);
                 let host = host.into();
                 let (inner, stop) = (Arc::clone(&self.0), stop.clone());
-                let round = rounds.spawn(async move { Round::new(&inner, push, &stop).go().await });
-                under_way.insert(key, UnderWay { round, host });
+                let delivery = deliveries.spawn(async move { Delivery::new(&inner, push, &stop).go().await });
+                under_way.insert(key, UnderWay { delivery, host });
             } else if self.0.receivers.is_silent(&host) {
                 put_off.push(push);
             } else {
@@ -155,7 +155,7 @@ impl Courier {
                 let pause = next.as_millisecond().saturating_sub(Timestamp::now().as_millisecond());
                 match u64::try_from(pause) {
                     Ok(pause @ 1..) => Duration::from_millis(pause),
-                    // What is due is under way or waits for a place, and hides what comes after it.
+                    // The due pushes are being delivered or wait for a place, and hide later pushes.
                     _ => LOOK_AGAIN,
                 }
             }),

@@ -1,11 +1,11 @@
-//! The id of a notification, as Standard Webhooks names it.
+//! The id of a notification, in the header that Standard Webhooks defines.
 
 use nuncio_model::{PushConfigId, TaskId};
 
-/// The id of the notification of one event to one webhook: the same at each attempt, and of no other notification.
+/// The id of the notification of one event to one webhook: the same for each attempt, and unique.
 ///
 /// Task, webhook and event are separated by `/`. Each byte other than letters, digits, `-` and `_` is written as `%XX`,
-/// so that any id fits a header, and the full stop stays free for signatures.
+/// so that every id is a valid header value. The full stop is reserved for signatures.
 pub(super) fn webhook_id(task: &TaskId, config: &PushConfigId, sequence: u64) -> String {
     let mut id = String::with_capacity(task.as_str().len() + config.as_str().len() + 12);
     for part in [task.as_str(), config.as_str()] {

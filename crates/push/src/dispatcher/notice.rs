@@ -1,14 +1,13 @@
-//! What a webhook is told of an event, in the version under which it was registered.
+//! The content of a notification, in the version under which the webhook was registered.
 
 use std::sync::Once;
 
 use nuncio_model::{StreamResponse, Task};
 use nuncio_wire::{Dialect, Version, dialect};
 
-/// The dialect of a format: the name of a version, or none for the latest.
+/// The dialect of a format: the name of a version, or `None` for the latest version.
 ///
-/// One that is not spoken here, of a version that another build has, is told like the latest; `told` sees to it that
-/// the log says so once.
+/// A build without that version uses the latest version; `told` limits the warning to one line.
 pub(super) fn dialect_of(format: Option<&str>, told: &Once) -> &'static dyn Dialect {
     let version = format.map_or(Ok(Version::LATEST), str::parse);
     dialect(version.unwrap_or_else(|_| {
@@ -16,15 +15,15 @@ pub(super) fn dialect_of(format: Option<&str>, told: &Once) -> &'static dyn Dial
             let latest = Version::LATEST;
             tracing::warn!(
                 format,
-                "a webhook was registered in a version that is not spoken here; it is told in {latest}"
+                "webhooks: this build does not support the version of a webhook; sending version {latest}"
             );
         });
         Version::LATEST
     }))
 }
 
-/// The task as an event of its log told it, as far as that is known: with the status of the event, and without what was
-/// said after it.
+/// The task at the time of an event, as far as the event tells: with the status of the event, and without later
+/// messages.
 pub(super) fn as_of(mut task: Task, event: &StreamResponse) -> Task {
     let StreamResponse::StatusUpdate(update) = event else { return task };
     if let Some(message) = &update.status.message
