@@ -56,7 +56,7 @@ impl GroupWriter<'_, '_> {
     /// Marks the records up to `sequence` as pending for all configurations of a task. Returns `false` if the task has
     /// none. A pending delivery keeps its time, and a new delivery is due now. Without an earlier failure, no delivery
     /// is due later than now, even if the clock was changed.
-    pub(super) fn owe(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
+    pub(super) fn add_pending(&self, task: i64, sequence: u64) -> rusqlite::Result<bool> {
         let mut statement = self.writer.connection.prepare_cached(
             "UPDATE push_configs SET pending = ?2, \
              next_attempt = CASE WHEN pending <= delivered THEN ?3 WHEN attempts = 0 THEN min(next_attempt, ?3) \
