@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderValue};
 use nuncio_auth::{Credential, credentials::Origin};
 use nuncio_model::{
-    Tenant,
+    Caller, Tenant,
     card::{AgentInterface, Binding},
 };
 use nuncio_wire::{FileBytes, Version, card, dialect_with};
@@ -21,7 +21,7 @@ use crate::{
     resolve::{Resolved, Resolver},
     settings::{HttpSettings, Reconnect, Timeouts},
     transport::{
-        Link, Transport,
+        Link,
         fallback::{Candidate, Fallback, Observer},
         grpc::Grpc,
         jsonrpc::JsonRpc,
@@ -357,7 +357,7 @@ impl ClientBuilder {
             extensions: self.extensions.clone(),
         };
         let dialect = dialect_with(version, self.files);
-        let transport: Option<Box<dyn Transport>> = match binding {
+        let transport: Option<Box<dyn Caller>> = match binding {
             Binding::JsonRpc => Some(Box::new(JsonRpc::new(link, dialect.jsonrpc()))),
             Binding::HttpJson => dialect.rest().map(|dialect| Box::new(Rest::new(link, dialect)) as _),
             Binding::Grpc => dialect.grpc().map(|dialect| Box::new(Grpc::new(link, dialect)) as _),

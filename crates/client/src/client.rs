@@ -7,7 +7,7 @@ mod send;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use nuncio_model::{
-    AgentCard, Call, EventStream, Operation, PushConfigId, Reply, Request, Scope, Task, TaskId,
+    AgentCard, Call, Caller, Calling, Error, EventStream, Operation, PushConfigId, Reply, Request, Scope, Task, TaskId,
     TaskPushNotificationConfig, TaskState,
     card::AgentInterface,
     op::{
@@ -31,7 +31,7 @@ use crate::{
     reference::{AgentRef, InvalidReference},
     resolve::Resolved,
     settings::Reconnect,
-    transport::{Transport, fallback::Fallback},
+    transport::fallback::Fallback,
     watch::{Cursor, Machine, Progress, Watch},
 };
 
@@ -51,12 +51,19 @@ use crate::{
 pub struct Client(Arc<Inner>);
 
 struct Inner {
-    transport: Arc<dyn Transport>,
+    transport: Arc<dyn Caller>,
     interfaces: Option<Arc<Fallback>>,
     card: RwLock<Option<Arc<AgentCard>>>,
     card_url: Option<Url>,
     reconnect: Reconnect,
     withholds: bool,
+}
+
+/// Calls with repetition of messages, as [`Client::request`] describes.
+impl Caller for Client {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(async move { Ok(self.call_again(request).await?.0) })
+    }
 }
 
 impl Client {
@@ -78,8 +85,9 @@ impl Client {
         ClientBuilder::default()
     }
 
-    /// Calls whatever is behind a transport, a local engine for example.
-    pub fn over(transport: impl Transport) -> Self {
+    /// A client of any other [`Caller`]: an engine of this process, a connection over a binding of your own, a test
+    /// double.
+    pub fn over(transport: impl Caller + 'static) -> Self {
         Self(Arc::new(Inner {
             transport: Arc::new(transport),
             interfaces: None,
@@ -123,12 +131,12 @@ impl Client {
     }
 
     /// The URL that the interface is called at: the interface's own, or the one that is taken for an address without a
-    /// scheme, as gRPC has it. `None` over a transport of one's own.
+    /// scheme, as gRPC has it. `None` for a client [over another caller](Self::over).
     pub fn url(&self) -> Option<&Url> {
         self.0.interfaces.as_ref()?.url()
     }
 
-    /// The version of the protocol in use. `None` over a transport of one's own.
+    /// The version of the protocol in use. `None` for a client [over another caller](Self::over).
     pub fn version(&self) -> Option<Version> {
         self.0.interfaces.as_ref()?.version()
     }
@@ -166,11 +174,11 @@ impl Client {
     ///
     /// As [`Self::call`]; of a message that was sent again, how the last attempt failed.
     pub async fn request(&self, request: Request) -> Result<Reply, ClientError> {
-        Ok(self.call_again(request).await?.0)
+        Ok(Caller::call(self, request).await?)
     }
 
     /// Calls; and again, where that cannot do it twice. Gives the call, if it could be made once more.
-    async fn call_again(&self, request: Request) -> Result<(Reply, Option<Again>), ClientError> {
+    async fn call_again(&self, request: Request) -> Result<(Reply, Option<Again>), Error> {
         let Inner { transport, reconnect, .. } = &*self.0;
         let again = Again::of(&request, self.card().as_deref(), self.version());
         let reply = match (transport.call(request).await, &again) {

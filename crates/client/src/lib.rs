@@ -1,8 +1,8 @@
 //! Finds an agent by its card and calls it over any binding.
 //!
 //! [`Client::connect`] reads a reference ([`AgentRef`]), finds the card ([`Resolver`]), chooses an interface and makes
-//! the [`Transport`] for its binding; from there on a call goes in and a reply comes out, whatever the binding. A
-//! [`Watch`] is a stream that survives its connections.
+//! the connection for its binding. A connection, a client and an engine are all a [`Caller`](nuncio_model::Caller): a
+//! call goes in, and a reply comes out. A [`Watch`] is a stream that survives its connections.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), nuncio_client::ClientError> {
@@ -21,6 +21,7 @@ mod http;
 mod poll;
 mod probe;
 mod reference;
+mod remote;
 mod resolve;
 mod settings;
 mod transport;
@@ -39,8 +40,8 @@ pub use nuncio_wire::{FileBytes, Version};
 pub use poll::Poll;
 pub use probe::speaks_tls;
 pub use reference::{AgentRef, InvalidReference, is_loopback};
+pub use remote::RemoteAgent;
 pub use resolve::{Resolved, Resolver};
 pub use settings::{HttpSettings, Reconnect, Timeouts};
-pub use transport::Transport;
 pub use trust::InvalidOrigin;
 pub use watch::{Cursor, End, Watch};

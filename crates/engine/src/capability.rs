@@ -47,15 +47,6 @@ pub(crate) fn no_push() -> Error {
     Error::new(ErrorKind::PushNotificationNotSupported, "this agent does not send push notifications")
 }
 
-/// The extensions of the card that the client asked for.
-pub(crate) fn active_extensions(card: &AgentCard, requested: &[Box<str>]) -> Vec<Box<str>> {
-    if requested.is_empty() {
-        return Vec::new();
-    }
-    let declared = card.capabilities.extensions.iter();
-    declared.map(|extension| Box::from(&*extension.uri)).filter(|uri| requested.contains(uri)).collect()
-}
-
 /// Refuses parts of a media type that neither the card nor a skill of it takes (SEND-4). A card that names none takes
 /// any, and so does a part that names none.
 ///

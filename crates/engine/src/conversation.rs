@@ -55,7 +55,7 @@ impl Opening {
         size::check_message(&request.message, of_task, shared.limits.task_size)?;
         let extensions = match &*with.extensions {
             [] => Arc::default(),
-            requested => capability::active_extensions(&shared.card, requested).into(),
+            requested => shared.card.active_extensions(requested).into(),
         };
         let configured = request.configuration.as_mut().and_then(|it| it.task_push_notification_config.take());
         // One without an address is as good as none.

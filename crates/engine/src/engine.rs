@@ -4,13 +4,13 @@ mod builder;
 
 use std::{
     future::{Future, ready},
+    pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
     time::Duration,
 };
 
 pub use builder::EngineBuilder;
-use nuncio_model::{AgentCard, Caller, Calling, Error, Reply, Request};
+use nuncio_model::{AgentCard, Backend, Caller, Calling, Error, Health, Request, backend::Checking};
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
@@ -28,9 +28,10 @@ use crate::{
 /// How long turns that are cut off may take to stop.
 const CUT_OFF: Duration = Duration::from_secs(5);
 
+/// The longest time for an answer of the bus to a check.
+const BUS_CHECK: Duration = Duration::from_secs(2);
+
 /// Runs one agent's tasks. Cheap to clone; all clones are the same engine.
-///
-/// It is a [`tower_service::Service`] of [`Request`] too, so layers around operations compose.
 ///
 /// Dropping the last clone does not stop turns that run; [`Engine::shutdown`] does.
 #[derive(Clone)]
@@ -98,12 +99,6 @@ impl Engine {
     /// Told whenever pushes became due; for whatever delivers them from the store's outbox.
     pub fn push_wakeups(&self) -> &Arc<Notify> {
         &self.0.push_wakeups
-    }
-
-    /// The extensions that the client asked for and the card declares, in the card's order: those that are active, to
-    /// be named in the response (EXT-3).
-    pub fn active_extensions(&self, requested: &[Box<str>]) -> Vec<Box<str>> {
-        capability::active_extensions(&self.0.card, requested)
     }
 
     /// How many turns are running.
@@ -205,18 +200,39 @@ impl Caller for Engine {
     }
 }
 
-impl tower_service::Service<Request> for Engine {
-    type Response = Reply;
-    type Error = Error;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send>>;
-
-    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        Poll::Ready(Ok(()))
+impl Backend for Engine {
+    fn card(&self) -> Arc<AgentCard> {
+        Arc::clone(Engine::card(self))
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
-        let engine = self.clone();
-        Box::pin(async move { Engine::call(&engine, request).await })
+    fn extended_card(&self) -> Option<Arc<AgentCard>> {
+        Engine::extended_card(self).cloned()
+    }
+
+    fn resumes(&self) -> bool {
+        true
+    }
+
+    fn nesting(&self) -> Option<usize> {
+        Some(self.limits().nesting)
+    }
+
+    fn running(&self) -> usize {
+        Engine::running(self)
+    }
+
+    /// The store must answer. Without its bus a node does all its work and finds changes of other nodes in the store.
+    fn check(&self) -> Checking<'_> {
+        Box::pin(async {
+            self.store().check().await?;
+            let Some(bus) = self.bus() else { return Ok(Health::Ready) };
+            let answer = timeout(BUS_CHECK, bus.check()).await;
+            Ok(if matches!(answer, Ok(Ok(()))) { Health::Ready } else { Health::Degraded("the bus cannot be reached") })
+        })
+    }
+
+    fn shutdown(&self, grace: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(Engine::shutdown(self, grace))
     }
 }
 

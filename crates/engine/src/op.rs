@@ -22,7 +22,7 @@ use crate::shared::Shared;
 ///
 /// A future for each, because one of them all would be as large as the largest.
 pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
-    let Request { call, scope, extensions, last_event, new_task, push_format } = request;
+    let Request { call, scope, extensions, last_event, new_task, push_format, context: _ } = request;
     let with = With { extensions, new_task, push_format };
     match call {
         Call::SendStreamingMessage(_) if last_event.is_some() => Box::pin(ready(Err(resume::invalid(

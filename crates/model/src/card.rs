@@ -77,6 +77,12 @@ impl AgentCard {
         self
     }
 
+    /// The extensions that the card declares, of those in the list, in the order of the card (section 4.6.2).
+    pub fn active_extensions(&self, requested: &[Box<str>]) -> Vec<Box<str>> {
+        let declared = self.capabilities.extensions.iter();
+        declared.map(|extension| Box::from(&*extension.uri)).filter(|uri| requested.contains(uri)).collect()
+    }
+
     /// Every media type that the agent or one of its skills produces.
     pub fn output_modes(&self) -> impl Iterator<Item = &str> {
         self.default_output_modes

@@ -9,6 +9,7 @@
 //! [`json`]).
 
 pub mod address;
+pub mod backend;
 pub mod card;
 pub mod error;
 pub mod event;
@@ -23,6 +24,7 @@ pub mod schema;
 pub mod scope;
 
 mod artifact;
+mod context;
 mod data;
 mod message;
 mod part;
@@ -33,7 +35,9 @@ mod timestamp;
 mod validate;
 
 pub use artifact::Artifact;
+pub use backend::{Backend, Background, Health};
 pub use card::AgentCard;
+pub use context::Context;
 pub use data::{Data, DataWriter, Mark};
 pub use error::{Detail, Error, ErrorKind, FieldViolation};
 pub use event::{EventStream, StreamEvent, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};

@@ -32,6 +32,7 @@ pub use subscribe_to_task::SubscribeToTaskRequest;
 
 use crate::{
     card::AgentCard,
+    context::Context,
     error::{Error, ErrorKind, FieldViolation},
     event::EventStream,
     id::{TaskId, Tenant},
@@ -166,8 +167,8 @@ impl Method {
     }
 }
 
-/// A call with its context for the engine.
-#[derive(Debug, Clone, PartialEq)]
+/// A call with the facts that an agent needs beside the call.
+#[derive(Debug, Clone)]
 pub struct Request {
     /// The call.
     pub call: Call,
@@ -183,6 +184,8 @@ pub struct Request {
     /// The format of the notifications to webhooks that this call registers. The engine stores the value with each
     /// webhook, and only the sender of notifications interprets the value. `None` is the protocol's own format.
     pub push_format: Option<&'static str>,
+    /// Facts that are no part of the protocol: deadline, trace, claims.
+    pub context: Context,
 }
 
 /// The properties of a task that are determined before its creation.
@@ -203,13 +206,27 @@ pub trait Caller: Send + Sync {
     fn call(&self, request: Request) -> Calling<'_>;
 }
 
+impl<C: Caller + ?Sized> Caller for Arc<C> {
+    fn call(&self, request: Request) -> Calling<'_> {
+        (**self).call(request)
+    }
+}
+
 /// The future of a call.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Reply, Error>> + Send + 'a>>;
 
 impl Request {
     /// A call in this scope.
     pub fn new(scope: Scope, call: impl Into<Call>) -> Self {
-        Self { call: call.into(), scope, extensions: Vec::new(), last_event: None, new_task: None, push_format: None }
+        Self {
+            call: call.into(),
+            scope,
+            extensions: Vec::new(),
+            last_event: None,
+            new_task: None,
+            push_format: None,
+            context: Context::default(),
+        }
     }
 
     /// Whether the request resumes a stream, and the peer is known to send only the events after the last received

@@ -5,15 +5,13 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it got")]
 
-use async_trait::async_trait;
 use axum::{Router, extract::State, http::StatusCode, routing::post};
 use nuncio::{
     Client, Engine, Error, ErrorKind, Message, Server, Turn,
     auth::{AuthError, Authenticator, Tokens},
-    client::Transport,
     engine::agent_fn,
     model::{
-        Call, Reply, Request, Scope, Tenant,
+        Call, Caller, Calling, Reply, Request, Scope, Tenant,
         op::{SendMessageRequest, SendMessageResponse},
     },
 };
@@ -47,15 +45,14 @@ async fn ask(State(ask): State<Ask>, request: axum::extract::Request) -> (Status
 }
 
 /// The client side: encodes a call as bytes, and decodes a reply from bytes.
-struct AskTransport {
+struct AskConnection {
     http: reqwest::Client,
     url: String,
     token: &'static str,
 }
 
-#[async_trait]
-impl Transport for AskTransport {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
+impl AskConnection {
+    async fn ask(&self, request: Request) -> Result<Reply, Error> {
         let Call::SendMessage(send) = request.call else {
             return Err(Error::new(ErrorKind::UnsupportedOperation, "this binding sends messages only"));
         };
@@ -69,6 +66,12 @@ impl Transport for AskTransport {
             StatusCode::UNAUTHORIZED => Err(Error::new(ErrorKind::Unauthenticated, text)),
             _ => Err(Error::new(ErrorKind::InvalidRequest, text)),
         }
+    }
+}
+
+impl Caller for AskConnection {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(self.ask(request))
     }
 }
 
@@ -87,8 +90,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::spawn(server.serve(std::future::pending()));
 
     for token in ["a-long-secret-of-alice", "a-guess"] {
-        let transport = AskTransport { http: reqwest::Client::new(), url: url.clone(), token };
-        println!("{:?}", Client::over(transport).send("hello").await.map(|answer| answer.text()));
+        let connection = AskConnection { http: reqwest::Client::new(), url: url.clone(), token };
+        println!("{:?}", Client::over(connection).send("hello").await.map(|answer| answer.text()));
     }
     Ok(())
 }

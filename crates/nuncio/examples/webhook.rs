@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     card.capabilities.push_notifications = Some(true);
     let engine = Engine::builder(agent).card(card).push_guard(Arc::new(guard.clone())).build();
     let dispatcher = Dispatcher::builder(&engine, guard).build()?;
-    let server = Server::builder(engine).dispatcher(dispatcher).bind("127.0.0.1:0").await?;
+    let server = Server::builder(engine).background(dispatcher).bind("127.0.0.1:0").await?;
     let address = server.local_addr().to_string();
     tokio::spawn(server.serve(std::future::pending()));
 

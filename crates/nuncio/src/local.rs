@@ -1,9 +1,7 @@
 //! A client for an engine in the same process: calls of an agent without a network.
 
-use async_trait::async_trait;
-use nuncio_client::{Client, Transport};
+use nuncio_client::Client;
 use nuncio_engine::Engine;
-use nuncio_model::{Error, Reply, Request};
 
 /// A client that calls an engine directly: for tests of an agent, and for agents that call each other in one process.
 ///
@@ -26,14 +24,5 @@ use nuncio_model::{Error, Reply, Request};
 /// # Ok(()) }
 /// ```
 pub fn local(engine: Engine) -> Client {
-    Client::over(Local(engine))
-}
-
-struct Local(Engine);
-
-#[async_trait]
-impl Transport for Local {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
-        self.0.call(request).await
-    }
+    Client::over(engine)
 }

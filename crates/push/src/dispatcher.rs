@@ -10,12 +10,14 @@ mod schedule;
 
 use std::{
     collections::HashMap,
+    pin::Pin,
     sync::{Arc, Once},
     time::Duration,
 };
 
 use nuncio_engine::{Engine, TaskStore};
 use nuncio_limit::sleep;
+use nuncio_model::{Background, backend::Stop};
 pub use places::Places;
 use post::Post;
 use receivers::Receivers;
@@ -147,11 +149,23 @@ impl Dispatcher {
         }
     }
 
-    /// Delivers until `stop` is cancelled, then waits for running deliveries: at most the timeout of an attempt and a
+    /// Delivers until `stop` completes, then waits for running deliveries: at most the timeout of an attempt and a
     /// second. Run one dispatcher per store and node.
     ///
     /// If the future is dropped, running deliveries are aborted and repeated after the next start.
-    pub async fn run(&self, stop: CancellationToken) {
+    pub async fn run(&self, stop: impl Future<Output = ()>) {
+        let stopped = CancellationToken::new();
+        let mut work = std::pin::pin!(self.deliver(stopped.clone()));
+        tokio::select! {
+            () = &mut work => {}
+            () = stop => {
+                stopped.cancel();
+                work.await;
+            }
+        }
+    }
+
+    async fn deliver(&self, stop: CancellationToken) {
         let mut deliveries = JoinSet::new();
         let mut under_way = HashMap::new();
         while !stop.is_cancelled() {
@@ -167,6 +181,12 @@ impl Dispatcher {
             }
         }
         while deliveries.join_next().await.is_some() {}
+    }
+}
+
+impl Background for Dispatcher {
+    fn run(self: Box<Self>, stop: Stop) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(async move { Dispatcher::run(&self, stop).await })
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) enum Words {
 impl Words {
     /// Those for a request to this address with these headers.
     pub(crate) fn of(service: &Service, uri: &Uri, headers: &HeaderMap) -> Self {
-        let (path, versions) = (service.cards.site().path(uri), &service.versions);
+        let (path, versions) = (service.route(uri, headers).path, &service.versions);
         match Binding::of(path, headers) {
             Binding::JsonRpc => Self::JsonRpc(versions.refusing_method(head::declared(uri, headers).as_deref(), None)),
             Binding::Rest => Self::Rest(versions.refusing_path(head::declared(uri, headers).as_deref(), path)),
@@ -115,7 +115,7 @@ impl tower::Service<Authenticated> for Bindings {
         let service = Arc::clone(&self.0);
         let (head, body) = request.into_parts();
         // A future for each, because one of them all would be as large as all of them.
-        match Binding::of(service.cards.site().path(&head.uri), &head.headers) {
+        match Binding::of(service.route(&head.uri, &head.headers).path, &head.headers) {
             Binding::JsonRpc => Box::pin(async move { Ok(jsonrpc::answer(&service, principal, &head, body).await) }),
             Binding::Rest => Box::pin(async move { Ok(rest::answer(&service, principal, &head, body).await) }),
             Binding::Grpc => Box::pin(async move { Ok(grpc::answer(&service, principal, &head, body).await) }),

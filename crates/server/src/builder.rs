@@ -4,24 +4,23 @@ use std::{io, sync::Arc, time::Duration};
 
 use http::HeaderValue;
 use nuncio_auth::{Authenticator, Open};
-use nuncio_engine::Engine;
 use nuncio_limit::Rates;
-use nuncio_model::{AgentCard, card::Binding};
-use nuncio_push::Dispatcher;
+use nuncio_model::{Background, card::Binding};
 use nuncio_wire::Versions;
 use tokio::net::{ToSocketAddrs, lookup_host};
 
 use crate::{
     answers::Answers,
     browser::{AllowedHost, Hosts, Origins},
-    card::{self, Cards, GrpcUrl, Listing, PublicUrl, Site},
+    card::{self, Cards, GrpcPlace, GrpcUrl, Listing, PublicUrl, Site},
     drain::Drain,
     error::BindError,
-    health::StoreCheck,
+    health::BackendCheck,
     limits::Limits,
     listen::listen,
     load::Load,
     logins::Logins,
+    mount::{Mount, Mounted, Mounts, Place},
     read::BodyLimits,
     server::Server,
     service::Service,
@@ -31,7 +30,7 @@ use crate::{
 
 /// A server to be. Every option has a default that is safe.
 pub struct Builder {
-    engine: Engine,
+    mounts: Vec<Mount>,
     authenticator: Arc<dyn Authenticator>,
     allows_open: bool,
     versions: Versions,
@@ -44,13 +43,13 @@ pub struct Builder {
     hosts: Vec<AllowedHost>,
     tenants: Tenants,
     routes: Option<axum::Router>,
-    dispatcher: Option<Dispatcher>,
+    background: Vec<Box<dyn Background>>,
 }
 
 impl Builder {
-    pub(crate) fn new(engine: Engine) -> Self {
+    pub(crate) fn new(mounts: Vec<Mount>) -> Self {
         Self {
-            engine,
+            mounts,
             authenticator: Arc::new(Open),
             allows_open: false,
             versions: Versions::default(),
@@ -63,7 +62,7 @@ impl Builder {
             hosts: Vec::new(),
             tenants: Tenants::default(),
             routes: None,
-            dispatcher: None,
+            background: Vec::new(),
         }
     }
 
@@ -162,9 +161,10 @@ impl Builder {
         self
     }
 
-    /// What delivers to webhooks while the server runs. By default nothing does.
-    pub fn dispatcher(mut self, dispatcher: Dispatcher) -> Self {
-        self.dispatcher = Some(dispatcher);
+    /// Work beside the server, from the start of [`Server::serve`] until the last request is answered: for example the
+    /// delivery of webhooks. Without a dispatcher no webhook is delivered.
+    pub fn background(mut self, work: impl Background) -> Self {
+        self.background.push(Box::new(work));
         self
     }
 
@@ -178,18 +178,24 @@ impl Builder {
     /// for every client, [`BindError::Bindings`] where it would list no interface, [`BindError::Tenant`] where a tenant
     /// has a name that cannot begin a path, and where the address cannot be listened on.
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
-        let cards = [Some(self.engine.card()), self.engine.extended_card()];
-        cards.into_iter().flatten().try_for_each(|card| card::check(card, self.engine.limits().nesting))?;
-        let names_its_own = |card: &AgentCard| !card.supported_interfaces.is_empty() || !card.signatures.is_empty();
-        if !names_its_own(self.engine.card()) && !self.listing.is_possible(&self.versions) {
-            return Err(BindError::Bindings);
+        let places = self.mounts.iter().map(Place::of).collect::<Result<Vec<_>, _>>()?;
+        Place::check_all(&places)?;
+        let mut requires_credentials = false;
+        for mount in &self.mounts {
+            let (card, extended) = (mount.backend.card(), mount.backend.extended_card());
+            for card in [Some(&card), extended.as_ref()].into_iter().flatten() {
+                mount.backend.nesting().map_or(Ok(()), |levels| card::check(card, levels))?;
+                requires_credentials |= card::asks(card);
+            }
+            let lists_own = !card.supported_interfaces.is_empty() || !card.signatures.is_empty();
+            if !lists_own && !self.listing.is_possible(&self.versions) {
+                return Err(BindError::Bindings);
+            }
         }
         self.tenants.check_names()?;
+        self.mounts.iter().filter_map(|mount| mount.tenants.as_ref()).try_for_each(Tenants::check_names)?;
         let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
-        if self.authenticator.admits_strangers()
-            && !self.allows_open
-            && [Some(self.engine.card()), self.engine.extended_card()].into_iter().flatten().any(|it| card::asks(it))
-        {
+        if self.authenticator.admits_strangers() && !self.allows_open && requires_credentials {
             return Err(BindError::Unenforced);
         }
         if self.authenticator.is_open()
@@ -203,7 +209,7 @@ impl Builder {
             match listen(address).and_then(|listener| Ok((listener.local_addr()?, listener))) {
                 Ok((local, listener)) => {
                     let site = Site::new(self.public_url.clone(), self.trusts_forwarded, local);
-                    return Ok(self.build(site, local, listener));
+                    return Ok(self.build(places, site, local, listener));
                 }
                 Err(source) => failure = BindError::Listen { address, source },
             }
@@ -211,23 +217,27 @@ impl Builder {
         Err(failure)
     }
 
-    fn build(self, site: Site, local: std::net::SocketAddr, listener: tokio::net::TcpListener) -> Server {
+    fn build(
+        mut self,
+        places: Vec<Place>,
+        site: Site,
+        local: std::net::SocketAddr,
+        listener: tokio::net::TcpListener,
+    ) -> Server {
         let declaration = self.authenticator.declaration();
         let is_open = self.authenticator.is_open();
         let challenge = declaration.challenge.clone();
         let checks_host = self.authenticator.admits_strangers() && local.ip().to_canonical().is_loopback();
-        let hosts = Hosts::new(checks_host, self.hosts, site.public_host());
+        let hosts = Hosts::new(checks_host, std::mem::take(&mut self.hosts), site.public_host());
         let origins = Origins::new(&self.cors);
-        let tenants = self.tenants.with_card(self.engine.card());
-        let card = Arc::clone(self.engine.card());
-        let cards = Cards::new(card, site, self.listing, &self.versions, declaration, is_open, self.card_max_age);
+        let mounts = std::mem::take(&mut self.mounts);
+        let mounts = mounts.into_iter().zip(places).map(|(mount, place)| self.mounted(mount, place, &site)).collect();
         let service = Arc::new(Service {
-            engine: self.engine,
+            mounts: Mounts::new(mounts),
             versions: self.versions,
-            cards,
+            site,
             hosts,
             origins,
-            tenants,
             head_limit: self.limits.head,
             body_limits: BodyLimits { size: self.limits.body, framing: 0, time: self.limits.body_time },
             keep_alive: self.limits.keep_alive,
@@ -236,7 +246,6 @@ impl Builder {
             answers: Arc::new(Answers::new(&self.limits)),
             rates: self.limits.rate.map(Rates::new),
             drain: Drain::default(),
-            store_check: StoreCheck::default(),
             challenge,
         });
         let stack = stack(&service, self.authenticator, &self.cors);
@@ -246,9 +255,26 @@ impl Builder {
             service,
             stack,
             routes: self.routes,
-            dispatcher: self.dispatcher,
+            background: self.background,
             limits: self.limits,
             tells_peer: !is_open,
         }
+    }
+
+    /// An agent at its place, with the parts of the server that depend on the place.
+    fn mounted(&self, mount: Mount, place: Place, site: &Site) -> Mounted {
+        let card = mount.backend.card();
+        let grpc = match &place.tenant {
+            _ if place.is_root() => GrpcPlace::Root,
+            Some(tenant) => GrpcPlace::Tenant(tenant.clone()),
+            None => GrpcPlace::None,
+        };
+        let listing = Listing { grpc, ..self.listing.clone() };
+        let tenants = mount.tenants.unwrap_or_else(|| self.tenants.clone()).with_card(&card);
+        let (declaration, is_open) = (self.authenticator.declaration(), self.authenticator.is_open());
+        let site = site.at(&place.path);
+        let (backend, max_age) = (&*mount.backend, self.card_max_age);
+        let cards = Cards::new(backend, site, listing, &self.versions, declaration, is_open, max_age);
+        Mounted { backend: mount.backend, place, cards, tenants, check: BackendCheck::default() }
     }
 }

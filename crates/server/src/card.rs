@@ -12,16 +12,17 @@ pub(crate) use address::{Base, Site};
 pub use address::{PublicUrl, PublicUrlError};
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Response, StatusCode,
+    HeaderMap, HeaderValue, Response, StatusCode, Uri,
     header::{CACHE_CONTROL, CONTENT_TYPE},
     request::Parts,
 };
 use jiff::Timestamp;
-pub(crate) use listing::Listing;
+pub(crate) use listing::{GrpcPlace, Listing};
 pub use listing::{GrpcUrl, GrpcUrlError};
 use nuncio_auth::Declaration;
 use nuncio_model::{
-    AgentCard, Error, ErrorKind, Principal, Struct, card::SecurityRequirement, json::members_nest_within, resume,
+    AgentCard, Backend, Error, ErrorKind, Principal, Struct, card::SecurityRequirement, json::members_nest_within,
+    resume,
 };
 use nuncio_wire::{Versions, card};
 
@@ -55,12 +56,15 @@ pub(crate) fn asks(card: &AgentCard) -> bool {
 #[derive(Debug)]
 pub(crate) struct Cards {
     public: Arc<AgentCard>,
+    /// The addresses of the server, with the path of the agent.
     site: Site,
     listing: Listing,
     versions: Versions,
     authentication: Declaration,
     /// Whether callers are never asked who they are.
     is_open: bool,
+    /// Whether the agent resumes streams.
+    resumes: bool,
     documents: Documents,
     legacy: Documents,
     max_age: Duration,
@@ -68,7 +72,7 @@ pub(crate) struct Cards {
 
 impl Cards {
     pub(crate) fn new(
-        public: Arc<AgentCard>,
+        backend: &dyn Backend,
         site: Site,
         listing: Listing,
         versions: &Versions,
@@ -76,21 +80,22 @@ impl Cards {
         is_open: bool,
         max_age: Duration,
     ) -> Self {
+        let (public, resumes) = (backend.card(), backend.resumes());
         let documents = || Documents::new(max_age, site.trusts_forwarded());
         let (documents, legacy) = (documents(), documents());
         let versions = versions.clone();
-        Self { public, site, listing, versions, authentication, is_open, documents, legacy, max_age }
+        Self { public, site, listing, versions, authentication, is_open, resumes, documents, legacy, max_age }
     }
 
-    /// Where this server is, as the client sees it.
-    pub(crate) fn site(&self) -> &Site {
-        &self.site
+    /// The address of the agent, as the sender of a request with this head sees it.
+    pub(crate) fn base(&self, uri: &Uri, headers: &HeaderMap) -> Base {
+        self.site.base(uri, headers)
     }
 
     /// Whether streams of this agent are said to be ones that can be resumed. A signed card stands as a whole.
     pub(crate) fn resume(&self) -> bool {
         let is_ours = self.public.signatures.is_empty();
-        self.public.capabilities.streams() && (is_ours || resume::is_declared(&self.public))
+        self.resumes && self.public.capabilities.streams() && (is_ours || resume::is_declared(&self.public))
     }
 
     /// Refuses the extended card to callers who are not authenticated, and to all where nobody can be (section 3.1.11).
@@ -147,7 +152,7 @@ impl Cards {
         if card.security_requirements.is_empty() {
             card.security_requirements.clone_from(&self.authentication.requirements);
         }
-        if card.capabilities.streams() && !resume::is_declared(&card) {
+        if self.resumes && card.capabilities.streams() && !resume::is_declared(&card) {
             card.capabilities.extensions.push(resume::declaration());
         }
         if self.is_open && card.capabilities.extends_card() {

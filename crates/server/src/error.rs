@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr};
 
-use crate::tenants::InvalidTenant;
+use crate::{mount::MountError, tenants::InvalidTenant};
 
 /// Why a server does not start.
 #[derive(thiserror::Error)]
@@ -44,6 +44,9 @@ pub enum BindError {
          hint: a tenant is the first segment of a path, such as `acme` in /acme/tasks; give it another name"
     )]
     Tenant(#[from] InvalidTenant),
+    /// The agents cannot be at their places.
+    #[error(transparent)]
+    Mounts(#[from] MountError),
     /// The address means nothing.
     #[error("the address to listen on cannot be resolved")]
     Resolve(#[source] io::Error),

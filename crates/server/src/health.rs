@@ -1,11 +1,12 @@
 //! Whether the server lives, and whether it is ready for requests: for whatever runs it.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use http::{HeaderValue, Response, StatusCode, header};
+use nuncio_model::Health;
 use tokio::time::Instant;
 
-use crate::{body::Body, service::Service};
+use crate::{body::Body, mount::Mounted, service::Service};
 
 /// Answers as long as the process does.
 pub(crate) const LIVE: &str = "/healthz";
@@ -15,59 +16,72 @@ pub(crate) const LIVE: &str = "/healthz";
 /// send requests elsewhere, as all nodes are likely to have lost the bus.
 pub(crate) const READY: &str = "/readyz";
 
-/// How long the store may take, and the bus.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest time for the check of an agent. The engine's own limit for its bus is shorter, so a bus that does not
+/// answer is reported as such.
+const PATIENCE: Duration = Duration::from_secs(4);
 
-/// How long an answer of the store holds for others who ask.
+/// The time for which the result of a check is used again.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// When the store was asked last whether it answers, and whether it did.
-pub(crate) type StoreCheck = tokio::sync::Mutex<Option<(Instant, bool)>>;
+/// The last check of an agent: its time, and its result.
+pub(crate) type BackendCheck = tokio::sync::Mutex<Option<(Instant, Checked)>>;
+
+/// The result of a check of an agent; `None` if calls cannot succeed.
+type Checked = Option<Health>;
 
 pub(crate) fn alive() -> Response<Body> {
-    text(StatusCode::OK, "alive\n")
+    text(StatusCode::OK, "alive\n".into())
 }
 
 pub(crate) async fn readiness(service: &Service) -> Response<Body> {
     match check(service).await {
-        Ok(()) if has_lost_bus(service).await => text(StatusCode::OK, "degraded: the bus cannot be reached\n"),
-        Ok(()) => text(StatusCode::OK, "ready\n"),
-        Err(reason) => text(StatusCode::SERVICE_UNAVAILABLE, reason),
+        Ok(None) => text(StatusCode::OK, "ready\n".into()),
+        Ok(Some(missing)) => text(StatusCode::OK, format!("degraded: {missing}\n").into()),
+        Err(reason) => text(StatusCode::SERVICE_UNAVAILABLE, reason.into()),
     }
 }
 
-/// Whether requests are welcome, or why not.
-pub(crate) async fn check(service: &Service) -> Result<(), &'static str> {
-    const SILENT: &str = "the task store does not answer\n";
+/// Whether requests are welcome: the part that is missing if the server can answer nevertheless, or the reason why not.
+/// A server with several agents is ready while one of them is ready.
+pub(crate) async fn check(service: &Service) -> Result<Option<&'static str>, &'static str> {
     if service.drain.has_started() {
         return Err("stopping\n");
     }
-    // Anybody may ask, as often as they like: those who do so at the same time have one answer.
-    let mut last = service.store_check.lock().await;
-    if let Some((at, answers)) = *last
+    let checks = service.mounts.all().iter().map(check_backend);
+    let checks = futures_util::future::join_all(checks).await;
+    let (mut ready, mut missing) = (false, None);
+    for checked in checks {
+        match checked {
+            Some(Health::Degraded(part)) => (ready, missing) = (true, Some(part)),
+            Some(_) => ready = true,
+            None => missing = missing.or(Some("an agent cannot answer")),
+        }
+    }
+    if ready { Ok(missing) } else { Err("the task store does not answer\n") }
+}
+
+/// Checks an agent. Everybody can ask as often as they like, so requests at the same time share one answer.
+async fn check_backend(mount: &Mounted) -> Checked {
+    let mut last = mount.check.lock().await;
+    if let Some((at, checked)) = *last
         && at.elapsed() < FRESH
     {
-        return if answers { Ok(()) } else { Err(SILENT) };
+        return checked;
     }
-    let answers = match tokio::time::timeout(PATIENCE, service.engine.store().check()).await {
-        Ok(Ok(())) => true,
+    let checked = match tokio::time::timeout(PATIENCE, mount.backend.check()).await {
+        Ok(Ok(health)) => Some(health),
         Ok(Err(error)) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "the task store does not answer");
-            false
+            tracing::warn!(error = &error as &dyn std::error::Error, "the agent cannot answer calls");
+            None
         }
-        Err(_) => false,
+        Err(_) => None,
     };
-    *last = Some((Instant::now(), answers));
-    if answers { Ok(()) } else { Err(SILENT) }
+    *last = Some((Instant::now(), checked));
+    checked
 }
 
-async fn has_lost_bus(service: &Service) -> bool {
-    let Some(bus) = service.engine.bus() else { return false };
-    !matches!(tokio::time::timeout(PATIENCE, bus.check()).await, Ok(Ok(())))
-}
-
-fn text(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::Full(bytes::Bytes::from_static(text.as_bytes())));
+fn text(status: StatusCode, text: Cow<'static, str>) -> Response<Body> {
+    let mut response = Response::new(Body::full(text.into_owned()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -5,17 +5,20 @@ use std::fmt::Write as _;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header, request::Parts};
 use nuncio_model::AgentCard;
 
-use crate::{body::Body, card, service::Service};
+use crate::{
+    body::Body,
+    card::{self, Cards},
+};
 
 /// Nothing is loaded and nothing runs; no other page may frame this one.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Answers GET or HEAD of the root.
-pub(crate) fn answer(service: &Service, head: &Parts) -> Response<Body> {
-    let base = service.cards.site().base(&head.uri, &head.headers);
+pub(crate) fn answer(cards: &Cards, head: &Parts) -> Response<Body> {
+    let base = cards.base(&head.uri, &head.headers);
     let card_path = format!("{}{}", base.prefix(), card::PATH);
     let mut response = if wants_html(&head.headers) {
-        let page = page(&service.cards.public_at(&base), &base.url(""), &card_path);
+        let page = page(&cards.public_at(&base), &base.url(""), &card_path);
         let mut response = Response::new(Body::full(page));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));

@@ -1,7 +1,7 @@
 //! An agent on a port: JSON-RPC, HTTP+JSON, gRPC and the agent card together (sections 8 to 11).
 //!
 //! A request comes in by `listen`, passes the layers of `stack`, and is answered by its `binding`, which turns it into
-//! a `Call` with the dialects of `nuncio-wire` and hands it to `service`, where all bindings meet the engine. Nothing
+//! a `Call` with the dialects of `nuncio-wire`. `service` gives the call to the agent at the request's place (`mount`). Nothing
 //! here knows an operation or a version by name.
 //!
 //! ```no_run
@@ -43,6 +43,7 @@ mod limits;
 mod listen;
 mod load;
 mod logins;
+mod mount;
 mod read;
 mod server;
 mod service;
@@ -55,6 +56,7 @@ pub use builder::Builder;
 pub use card::{GrpcUrl, GrpcUrlError, PublicUrl, PublicUrlError};
 pub use error::BindError;
 pub use limits::Limits;
+pub use mount::{Mount, MountError};
 pub use nuncio_limit::Rate;
 pub use nuncio_model::card::Binding;
 pub use nuncio_wire::{FileBytes, Version, Versions};

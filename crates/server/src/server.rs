@@ -2,10 +2,10 @@
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
+use futures_util::future::join_all;
 use http::{Request, Response};
-use nuncio_engine::Engine;
-use nuncio_push::Dispatcher;
-use tokio::{net::TcpListener, task::JoinHandle, time::Instant};
+use nuncio_model::{Backend, Background};
+use tokio::{net::TcpListener, task::JoinSet, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tower::{Layer as _, ServiceExt as _, util::MapRequestLayer};
 
@@ -14,6 +14,7 @@ use crate::{
     builder::Builder,
     limits::Limits,
     listen::Connections,
+    mount::Mount,
     service::Service,
     stack::Stack,
 };
@@ -33,15 +34,20 @@ pub struct Server {
     pub(crate) service: Arc<Service>,
     pub(crate) stack: Stack,
     pub(crate) routes: Option<axum::Router>,
-    pub(crate) dispatcher: Option<Dispatcher>,
+    pub(crate) background: Vec<Box<dyn Background>>,
     pub(crate) limits: Limits,
     pub(crate) tells_peer: bool,
 }
 
 impl Server {
-    /// A server for this engine, which it shuts down when it ends.
-    pub fn builder(engine: Engine) -> Builder {
-        Builder::new(engine)
+    /// A server for one agent, at the root. The server shuts the agent down when the server ends.
+    pub fn builder(backend: impl Backend) -> Builder {
+        Self::hosting([Mount::root(backend)])
+    }
+
+    /// A server for several agents, each at its place.
+    pub fn hosting(mounts: impl IntoIterator<Item = Mount>) -> Builder {
+        Builder::new(mounts.into_iter().collect())
     }
 
     /// Where it listens; with the port that was free where that was asked for.
@@ -81,9 +87,9 @@ impl Server {
             shutdown.await;
             self.service.drain.start();
         };
-        let deliveries = Deliveries::start(self.dispatcher);
+        let background = Running::start(self.background);
         tokio::join!(accepting, ending);
-        drain(&self.service, deliveries, &connections, self.limits.drain).await;
+        drain(&self.service, background, &connections, self.limits.drain).await;
     }
 }
 
@@ -104,46 +110,51 @@ fn hyper_service(
         .map_response(|response: axum::response::Response| response.map(Body::Axum))
 }
 
-/// A dispatcher at work.
-struct Deliveries {
+/// The work beside the server.
+struct Running {
     stop: DropGuard,
-    task: Option<JoinHandle<()>>,
+    tasks: JoinSet<()>,
 }
 
-impl Deliveries {
-    fn start(dispatcher: Option<Dispatcher>) -> Self {
+impl Running {
+    fn start(works: Vec<Box<dyn Background>>) -> Self {
         let stop = CancellationToken::new();
-        let stopped = stop.clone();
-        let task = dispatcher.map(|dispatcher| tokio::spawn(async move { dispatcher.run(stopped).await }));
-        Self { stop: stop.drop_guard(), task }
+        let mut tasks = JoinSet::new();
+        for work in works {
+            tasks.spawn(work.run(Box::pin(stop.clone().cancelled_owned())));
+        }
+        Self { stop: stop.drop_guard(), tasks }
     }
 
-    /// Lets the attempts that are under way end. Notifications that are pending after that are delivered after the next start.
-    async fn stop(self, patience: Duration) {
+    /// Waits for the end of the work, and cuts the work off after this time. Webhooks that were not delivered are
+    /// delivered after the next start.
+    async fn stop(mut self, patience: Duration) {
         drop(self.stop);
-        if let Some(mut task) = self.task
-            && tokio::time::timeout(patience, &mut task).await.is_err()
-        {
-            task.abort();
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(patience, ended).await.is_err() {
+            self.tasks.abort_all();
         }
     }
 }
 
-async fn drain(service: &Service, deliveries: Deliveries, connections: &Connections, patience: Duration) {
+async fn drain(service: &Service, background: Running, connections: &Connections, patience: Duration) {
     let deadline = Instant::now() + patience;
-    let is_busy = || service.load.requests.count() > 0 || service.engine.running() > 0;
+    let backends = || service.mounts.all().iter().map(|mount| &mount.backend);
+    let turns = || backends().map(Backend::running).sum::<usize>();
+    let is_busy = || service.load.requests.count() > 0 || turns() > 0;
     tracing::info!(
         requests = service.load.requests.count(),
         streams = service.load.streams.count(),
-        turns = service.engine.running(),
+        turns = turns(),
         "stopping"
     );
     while is_busy() && Instant::now() < deadline {
         tokio::time::sleep(LOOK).await;
     }
-    // The store is closed by the engine, so the dispatcher must be done before.
-    deliveries.stop(deadline.saturating_duration_since(Instant::now()).max(CLOSING)).await;
-    service.engine.shutdown(deadline.saturating_duration_since(Instant::now())).await;
+    // An engine closes its store when it ends, so the work that reads the store must end before.
+    background.stop(deadline.saturating_duration_since(Instant::now()).max(CLOSING)).await;
+    let left = deadline.saturating_duration_since(Instant::now());
+    join_all(backends().map(|backend| backend.shutdown(left))).await;
     service.drain.end_streams();
     connections.tracker.close();
     if tokio::time::timeout(CLOSING, connections.tracker.wait()).await.is_err() {

@@ -1,14 +1,16 @@
-//! What all bindings share: a call with all that its head says goes into the engine, and its reply comes out (CARD-10).
+//! The part that all bindings share: a call with the facts of its head goes to an agent, and the reply comes back
+//! (section 5.2).
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use http::{HeaderMap, HeaderValue, Response, request::Parts};
-use nuncio_engine::{Engine, weight};
+use http::{HeaderMap, HeaderValue, Response, Uri, request::Parts};
+use nuncio_engine::weight;
 use nuncio_limit::Rates;
 use nuncio_model::{
-    Call, Caller, Calling, Error, ErrorKind, EventStream, Method, Principal, Reply, Request, Scope, StreamEvent, resume,
+    Call, Caller, Calling, Error, ErrorKind, EventStream, Method, Principal, Reply, Request, Scope, StreamEvent,
+    Tenant, resume,
 };
 use nuncio_wire::{Dialect, Version, Versions, dialect::Plan};
 use tracing::Instrument as _;
@@ -18,27 +20,26 @@ use crate::{
     body::{Body, RequestBody},
     browser::{Hosts, Origins},
     calls::CallLine,
-    card::Cards,
+    card::Site,
     drain::Drain,
     head,
-    health::StoreCheck,
     load::{Load, StreamPermit},
     logins::Logins,
+    mount::{Mounted, Mounts, Route},
     read::{BodyLimits, Whole, read_body},
     sse::{Envelope, EventBody},
-    tenants::Tenants,
 };
 
-/// The engine, and what stands around it.
+/// The agents, and the limits that they share.
 #[derive(Debug)]
 pub(crate) struct Service {
-    pub(crate) engine: Engine,
+    pub(crate) mounts: Mounts,
     pub(crate) versions: Versions,
-    pub(crate) cards: Cards,
+    /// The addresses of this server.
+    pub(crate) site: Site,
     /// The names of this server; `None` if every name is answered for.
     pub(crate) hosts: Option<Hosts>,
     pub(crate) origins: Origins,
-    pub(crate) tenants: Tenants,
     /// The size of a request's head in bytes.
     pub(crate) head_limit: usize,
     pub(crate) body_limits: BodyLimits,
@@ -50,13 +51,14 @@ pub(crate) struct Service {
     /// Where callers are held to a rate.
     pub(crate) rates: Option<Rates>,
     pub(crate) drain: Drain,
-    pub(crate) store_check: StoreCheck,
     /// The value of `WWW-Authenticate` beside a 401.
     pub(crate) challenge: Option<HeaderValue>,
 }
 
 /// What is known of a request beside its call.
 pub(crate) struct Incoming<'a> {
+    /// The agent that is called.
+    pub(crate) mount: &'a Mounted,
     pub(crate) principal: Principal,
     pub(crate) head: &'a Parts,
     /// The version it speaks.
@@ -92,33 +94,36 @@ pub(crate) enum Outcome {
 }
 
 impl Service {
+    /// The agent that a request is for, as far as its head tells.
+    pub(crate) fn route<'a>(&'a self, uri: &'a Uri, headers: &HeaderMap) -> Route<'a> {
+        self.mounts.route(uri, headers, self.site.path(uri))
+    }
+
+    /// The agent of a call, which can name the agent by its tenant.
+    ///
+    /// Fails with `InvalidParams` if no agent is at the path and the tenant names none.
+    pub(crate) fn mount_of<'a>(
+        &'a self,
+        route: Route<'a>,
+        head: &Parts,
+        tenant: Option<&Tenant>,
+    ) -> Result<&'a Mounted, Error> {
+        self.mounts.of_call(route.mount, &head.uri, &head.headers, tenant)
+    }
+
     /// What came of a call, or for one who asked for the extended card, which the agent does not have, the public one.
     pub(crate) fn or_public_card(
-        &self,
+        mount: &Mounted,
         outcome: Result<Answer, Error>,
         asker: Option<Principal>,
         head: &Parts,
     ) -> Result<Answer, Error> {
         match (outcome, asker) {
             (Err(error), Some(principal)) if error.kind() == ErrorKind::ExtendedAgentCardNotConfigured => {
-                let outcome = Outcome::Reply(Reply::Card(Arc::new(self.cards.public(head))));
+                let outcome = Outcome::Reply(Reply::Card(Arc::new(mount.cards.public(head))));
                 Ok(Answer { principal, outcome, extensions: Vec::new() })
             }
             (outcome, _) => outcome,
-        }
-    }
-}
-
-/// The engine, for callers over the network: what it says to some of them only is known here.
-impl Caller for Service {
-    fn call(&self, request: Request) -> Calling<'_> {
-        let checked = match &request.call {
-            Call::GetExtendedAgentCard(_) => self.cards.check_extended(&request.scope.principal),
-            _ => Ok(()),
-        };
-        match checked {
-            Ok(()) => self.engine.call(request),
-            Err(error) => Box::pin(ready(Err(error))),
         }
     }
 }
@@ -142,7 +147,7 @@ impl Service {
         incoming: Incoming<'a>,
         call: Call,
     ) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
-        let (method, head) = (call.method(), incoming.head);
+        let (method, head, mount) = (call.method(), incoming.head, incoming.mount);
         let span = tracing::debug_span!(
             "call",
             otel.name = method.name(),
@@ -157,7 +162,7 @@ impl Service {
         async move {
             let result = match begun {
                 Ok(Begun { reply, permit, extensions }) => reply.instrument(span).await.map(|reply| Answer {
-                    outcome: self.outcome(reply, permit, head, &extensions),
+                    outcome: outcome(mount, reply, permit, head, &extensions),
                     extensions,
                     principal,
                 }),
@@ -171,27 +176,27 @@ impl Service {
         }
     }
 
-    fn begin(&self, incoming: Incoming<'_>, call: Call) -> Result<Begun<'_>, Error> {
-        let dialect = incoming.dialect;
+    fn begin<'a>(&'a self, incoming: Incoming<'a>, call: Call) -> Result<Begun<'a>, Error> {
+        let (dialect, mount) = (incoming.dialect, incoming.mount);
         let (request, permit, extensions) = self.prepare(incoming, call)?;
-        let reply = match dialect.serve(request, self) {
-            Plan::Direct(request) => Caller::call(self, request),
+        let reply = match dialect.serve(request, mount) {
+            Plan::Direct(request) => mount.call(request),
             Plan::Steps(steps) => steps,
         };
         Ok(Begun { reply, permit, extensions })
     }
 
-    fn prepare(&self, incoming: Incoming<'_>, call: Call) -> Result<Prepared, Error> {
-        let Incoming { principal, head, dialect, extensions, binding: _ } = incoming;
-        self.tenants.check(call.tenant())?;
+    fn prepare(&self, incoming: Incoming<'_>, mut call: Call) -> Result<Prepared, Error> {
+        let Incoming { mount, principal, head, dialect, extensions, binding: _ } = incoming;
+        mount.accept_tenant(&mut call)?;
         let is_stream = call.method().is_streaming();
         let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;
         let last_event = if is_stream { head::last_event(&head.headers)? } else { None };
         let scope = scope(principal, &call);
         // As with the version, what the head says wins over what a call says.
         let requested = head::extensions(&head.headers).unwrap_or(extensions);
-        let mut active = self.engine.active_extensions(&requested);
-        if self.cards.resume() && has(&requested, resume::URI) && !has(&active, resume::URI) {
+        let mut active = mount.backend.active_extensions(&requested);
+        if mount.cards.resume() && has(&requested, resume::URI) && !has(&active, resume::URI) {
             active.push(resume::URI.into());
         }
         let request = Request {
@@ -201,18 +206,6 @@ impl Service {
             ..Request::new(scope, call)
         };
         Ok((request, permit, active))
-    }
-
-    fn outcome(&self, reply: Reply, permit: Option<StreamPermit>, head: &Parts, active: &[Box<str>]) -> Outcome {
-        match (reply, permit) {
-            (Reply::Events(events), Some(permit)) if has(active, resume::URI) => {
-                let events = events.map(|event| event.map(StreamEvent::marked));
-                Outcome::Events(Box::pin(events), permit)
-            }
-            (Reply::Events(events), Some(permit)) => Outcome::Events(events, permit),
-            (Reply::Card(card), _) => Outcome::Reply(Reply::Card(Arc::new(self.cards.complete(&card, head)))),
-            (reply, _) => Outcome::Reply(reply),
-        }
     }
 
     /// Reads the body of a request of this caller.
@@ -281,6 +274,18 @@ impl Service {
         if let Some(after) = error.retry_after() {
             headers.insert(http::header::RETRY_AFTER, HeaderValue::from(whole_seconds(after)));
         }
+    }
+}
+
+fn outcome(mount: &Mounted, reply: Reply, permit: Option<StreamPermit>, head: &Parts, active: &[Box<str>]) -> Outcome {
+    match (reply, permit) {
+        (Reply::Events(events), Some(permit)) if has(active, resume::URI) => {
+            let events = events.map(|event| event.map(StreamEvent::marked));
+            Outcome::Events(Box::pin(events), permit)
+        }
+        (Reply::Events(events), Some(permit)) => Outcome::Events(events, permit),
+        (Reply::Card(card), _) => Outcome::Reply(Reply::Card(Arc::new(mount.cards.complete(&card, head)))),
+        (reply, _) => Outcome::Reply(reply),
     }
 }
 

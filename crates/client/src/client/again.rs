@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nuncio_model::{AgentCard, Call, Error, Reply, Request, card::extension};
+use nuncio_model::{AgentCard, Call, Caller, Error, Reply, Request, card::extension};
 use nuncio_wire::Version;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
@@ -10,7 +10,6 @@ use tokio::time::{Instant, sleep};
 use crate::{
     failure::{Failure, passes},
     settings::Reconnect,
-    transport::Transport,
 };
 
 /// A message that may be sent again, and for how long.
@@ -40,7 +39,7 @@ impl Again {
     /// Sends it again until it is answered, or the attempts or the window are over; only after the connection broke.
     pub(super) async fn send(
         &self,
-        transport: &dyn Transport,
+        transport: &dyn Caller,
         reconnect: &Reconnect,
         mut error: Error,
     ) -> Result<Reply, Error> {

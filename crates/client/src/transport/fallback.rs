@@ -8,12 +8,11 @@ use std::{
     },
 };
 
-use async_trait::async_trait;
-use nuncio_model::{Error, Reply, Request, card::AgentInterface};
+use nuncio_model::{Caller, Calling, Error, Reply, Request, card::AgentInterface};
 use nuncio_wire::Version;
 use url::Url;
 
-use super::{Transport, older::Older};
+use super::older::Older;
 use crate::failure::Failure;
 
 /// Transports in order of preference. One that cannot be reached is passed over, for this call and later ones.
@@ -43,7 +42,7 @@ pub(crate) struct Candidate {
     /// Where it is called.
     pub(crate) url: Url,
     pub(crate) version: Version,
-    pub(crate) transport: Box<dyn Transport>,
+    pub(crate) transport: Box<dyn Caller>,
     /// The same interface in an older version, where the card does not tell which it speaks.
     pub(crate) older: Option<Older>,
 }
@@ -101,29 +100,30 @@ impl Fallback {
     }
 }
 
-#[async_trait]
-impl Transport for Fallback {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
-        let start = self.current.load(Ordering::Relaxed);
-        let mut first_error = None;
-        for step in 0..self.candidates.len() {
-            let index = (start + step) % self.candidates.len();
-            let candidate = &self.candidates[index];
-            let interface = &candidate.interface;
-            match candidate.call(request.clone()).await {
-                Err(error) if Failure::of(&error).is_some_and(Failure::is_before_sending) => {
-                    let (url, binding) = (&interface.url, &interface.protocol_binding);
-                    if self.candidates.len() > 1 {
-                        tracing::info!(url, binding, %error, "the interface cannot be reached; trying the next");
+impl Caller for Fallback {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(async move {
+            let start = self.current.load(Ordering::Relaxed);
+            let mut first_error = None;
+            for step in 0..self.candidates.len() {
+                let index = (start + step) % self.candidates.len();
+                let candidate = &self.candidates[index];
+                let interface = &candidate.interface;
+                match candidate.call(request.clone()).await {
+                    Err(error) if Failure::of(&error).is_some_and(Failure::is_before_sending) => {
+                        let (url, binding) = (&interface.url, &interface.protocol_binding);
+                        if self.candidates.len() > 1 {
+                            tracing::info!(url, binding, %error, "the interface cannot be reached; trying the next");
+                        }
+                        first_error.get_or_insert(error);
                     }
-                    first_error.get_or_insert(error);
-                }
-                outcome => {
-                    self.settle(index);
-                    return outcome;
+                    outcome => {
+                        self.settle(index);
+                        return outcome;
+                    }
                 }
             }
-        }
-        Err(first_error.unwrap_or_else(|| Error::internal("an agent without interfaces")))
+            Err(first_error.unwrap_or_else(|| Error::internal("an agent without interfaces")))
+        })
     }
 }

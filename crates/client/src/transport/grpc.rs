@@ -4,12 +4,11 @@ mod show;
 
 use std::{collections::VecDeque, sync::Arc};
 
-use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method as Verb, header};
 use nuncio_http::redact::Redactor;
-use nuncio_model::{Error, ErrorKind, EventStream, Reply, Request, StreamEvent, resume};
+use nuncio_model::{Caller, Calling, Error, ErrorKind, EventStream, Reply, Request, StreamEvent, resume};
 use nuncio_wire::{
     GrpcDialect,
     proto::{
@@ -19,7 +18,7 @@ use nuncio_wire::{
     status,
 };
 
-use super::{Link, Transport, whole::Whole};
+use super::{Link, whole::Whole};
 use crate::{
     failure::{Failure, PeerCode},
     http::{Answer, Outbound, Piece},
@@ -85,29 +84,30 @@ impl Grpc {
     }
 }
 
-#[async_trait]
-impl Transport for Grpc {
-    async fn call(&self, mut request: Request) -> Result<Reply, Error> {
-        let method = request.call.method();
-        // Messages have no ids here, other than what this puts into the events. Who does not know it ignores it.
-        if method.is_streaming() && !request.extensions.iter().any(|uri| **uri == *resume::URI) {
-            request.extensions.push(resume::URI.into());
-        }
-        let redactor = self.link.secrets.redactor();
-        let work = async {
-            let mut messages = Messages::new(self.send(request).await?, self.link.max_message());
-            if method.is_streaming() {
-                return Ok(Reply::Events(events(self.dialect, messages, redactor.clone())));
+impl Caller for Grpc {
+    fn call(&self, mut request: Request) -> Calling<'_> {
+        Box::pin(async move {
+            let method = request.call.method();
+            // Messages have no ids here, other than what this puts into the events. Who does not know it ignores it.
+            if method.is_streaming() && !request.extensions.iter().any(|uri| **uri == *resume::URI) {
+                request.extensions.push(resume::URI.into());
             }
-            let Some(message) = messages.next().await? else {
-                return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has no message"));
+            let redactor = self.link.secrets.redactor();
+            let work = async {
+                let mut messages = Messages::new(self.send(request).await?, self.link.max_message());
+                if method.is_streaming() {
+                    return Ok(Reply::Events(events(self.dialect, messages, redactor.clone())));
+                }
+                let Some(message) = messages.next().await? else {
+                    return Err(Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer has no message"));
+                };
+                while messages.next().await?.is_some() {}
+                let reply = self.dialect.decode_reply(method, &message)?;
+                show::reply(method, &reply, redactor);
+                Ok(reply)
             };
-            while messages.next().await?.is_some() {}
-            let reply = self.dialect.decode_reply(method, &message)?;
-            show::reply(method, &reply, redactor);
-            Ok(reply)
-        };
-        self.link.within(self.dialect.dialect(), method, work).await
+            self.link.within(self.dialect.dialect(), method, work).await
+        })
     }
 }
 

@@ -2,16 +2,15 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use async_trait::async_trait;
 use http::{HeaderValue, Method as Verb, header};
-use nuncio_model::{Error, ErrorKind, Method, Reply, Request, StreamResponse};
+use nuncio_model::{Caller, Calling, Error, ErrorKind, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{
     JsonRpcDialect,
     jsonrpc::{self, Id},
 };
 use serde::Deserialize;
 
-use super::{Link, Transport, sse, whole::Whole};
+use super::{Link, sse, whole::Whole};
 use crate::{failure::PeerCode, http::Answer};
 
 /// One endpoint that takes every method.
@@ -85,18 +84,19 @@ impl JsonRpc {
     }
 }
 
-#[async_trait]
-impl Transport for JsonRpc {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
-        let method = request.call.method();
-        let work = async {
-            match self.dialect.beside(method) {
-                Some(path) => self.fetch(path, request).await,
-                None if method.is_streaming() => self.open(self.send(method, request).await?).await,
-                None => self.read(method, self.send(method, request).await?).await,
-            }
-        };
-        self.link.within(self.dialect.dialect(), method, work).await
+impl Caller for JsonRpc {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(async move {
+            let method = request.call.method();
+            let work = async {
+                match self.dialect.beside(method) {
+                    Some(path) => self.fetch(path, request).await,
+                    None if method.is_streaming() => self.open(self.send(method, request).await?).await,
+                    None => self.read(method, self.send(method, request).await?).await,
+                }
+            };
+            self.link.within(self.dialect.dialect(), method, work).await
+        })
     }
 }
 

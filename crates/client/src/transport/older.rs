@@ -3,15 +3,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use nuncio_model::{Error, ErrorKind, Reply, Request};
+use nuncio_model::{Caller, Error, ErrorKind, Reply, Request};
 use nuncio_wire::Version;
-
-use super::Transport;
 
 /// The interface in another version.
 pub(crate) struct Older {
     version: Version,
-    transport: Box<dyn Transport>,
+    transport: Box<dyn Caller>,
     /// Whether the version of the card was tried and is not spoken.
     is_spoken: AtomicBool,
     /// Whether one of the versions was answered in.
@@ -19,7 +17,7 @@ pub(crate) struct Older {
 }
 
 impl Older {
-    pub(crate) fn new(version: Version, transport: Box<dyn Transport>) -> Self {
+    pub(crate) fn new(version: Version, transport: Box<dyn Caller>) -> Self {
         Self { version, transport, is_spoken: AtomicBool::new(false), is_settled: AtomicBool::new(false) }
     }
 
@@ -29,7 +27,7 @@ impl Older {
     }
 
     /// Makes a call in the newer version, and once in the older one where the agent does not know the newer.
-    pub(crate) async fn call(&self, newer: &dyn Transport, request: Request) -> Result<Reply, Error> {
+    pub(crate) async fn call(&self, newer: &dyn Caller, request: Request) -> Result<Reply, Error> {
         if self.is_spoken.load(Ordering::Relaxed) {
             return self.transport.call(request).await;
         }

@@ -1,11 +1,10 @@
 //! HTTP+JSON (section 11), from the client's side.
 
-use async_trait::async_trait;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use nuncio_model::{Error, Method, Reply, Request, StreamResponse};
+use nuncio_model::{Caller, Calling, Error, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{RestDialect, rest::Outgoing};
 
-use super::{Link, Transport, sse, whole::Whole};
+use super::{Link, sse, whole::Whole};
 use crate::http::Answer;
 
 /// A verb and a path for each operation.
@@ -66,15 +65,16 @@ impl Rest {
     }
 }
 
-#[async_trait]
-impl Transport for Rest {
-    async fn call(&self, request: Request) -> Result<Reply, Error> {
-        let method = request.call.method();
-        let work = async {
-            let answer = self.send(method, request).await?;
-            if method.is_streaming() { self.open(answer).await } else { self.read(method, answer).await }
-        };
-        self.link.within(self.dialect.dialect(), method, work).await
+impl Caller for Rest {
+    fn call(&self, request: Request) -> Calling<'_> {
+        Box::pin(async move {
+            let method = request.call.method();
+            let work = async {
+                let answer = self.send(method, request).await?;
+                if method.is_streaming() { self.open(answer).await } else { self.read(method, answer).await }
+            };
+            self.link.within(self.dialect.dialect(), method, work).await
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use nuncio_model::{
-    Error, ErrorKind, EventStream, Reply, Request, StreamEvent, StreamResponse, Task, TaskId,
+    Caller, Error, ErrorKind, EventStream, Reply, Request, StreamEvent, StreamResponse, Task, TaskId,
     op::{GetTaskRequest, SubscribeToTaskRequest},
     resume,
 };
@@ -17,7 +17,6 @@ use crate::{
     error::ClientError,
     failure::{Failure, may_pass},
     settings::Reconnect,
-    transport::Transport,
 };
 
 /// How long a stream may stay open after the task's last event.
@@ -28,7 +27,7 @@ const MORE_MESSAGES: Duration = Duration::from_secs(10);
 
 /// The state of a [`Watch`](super::Watch). [`Self::next`] may be dropped half-way and called again.
 pub(crate) struct Machine {
-    transport: Arc<dyn Transport>,
+    transport: Arc<dyn Caller>,
     reconnect: Reconnect,
     /// A request of this client without its call.
     blank: fn(nuncio_model::Call) -> Request,
@@ -56,7 +55,7 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new(
-        transport: Arc<dyn Transport>,
+        transport: Arc<dyn Caller>,
         reconnect: Reconnect,
         blank: fn(nuncio_model::Call) -> Request,
         resumes: bool,

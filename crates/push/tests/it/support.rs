@@ -77,7 +77,7 @@ impl AtWork {
     pub(crate) fn start(builder: DispatcherBuilder) -> Self {
         let (dispatcher, stop): (Dispatcher, _) = (builder.build().unwrap(), CancellationToken::new());
         let stopped = stop.clone();
-        Self { stop, task: tokio::spawn(async move { dispatcher.run(stopped).await }) }
+        Self { stop, task: tokio::spawn(async move { dispatcher.run(stopped.cancelled_owned()).await }) }
     }
 
     pub(crate) async fn stop(mut self) {

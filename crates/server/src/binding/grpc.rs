@@ -46,7 +46,7 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     if let Some(refusal) = refuse_http(head) {
         return refusal;
     }
-    let path = service.cards.site().path(&head.uri);
+    let path = service.route(&head.uri, &head.headers).path;
     if proto::reflection::PATHS.contains(&path) {
         return reflection::answer(service, &principal, body).unwrap_or_else(|error| refuse(&error));
     }
@@ -115,12 +115,19 @@ async fn call(
         let place = service.answers.offload.place(message.len()).await;
         let call = place.run(|| dialect.decode_call(method, &message))?;
         drop(place);
+        let mount = service.mount_of(service.route(&head.uri, &head.headers), head, call.tenant())?;
         let falls_back = method == Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
         let asker = falls_back.then(|| principal.clone());
-        let incoming =
-            Incoming { principal, head, dialect: dialect.dialect(), binding: binding::GRPC, extensions: Vec::new() };
+        let incoming = Incoming {
+            mount,
+            principal,
+            head,
+            dialect: dialect.dialect(),
+            binding: binding::GRPC,
+            extensions: Vec::new(),
+        };
         let answer = service.answer(incoming, call).await;
-        let answer = service.or_public_card(answer, asker, head);
+        let answer = Service::or_public_card(mount, answer, asker, head);
         answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(method, field)))
     });
     let answer = answer.await?;

@@ -91,7 +91,7 @@ async fn call(
         Ok((method, place.run(|| dialect.decode_call(method, params))?))
     };
     let (dialect, call) = match meant.older {
-        Some(older) if Box::pin(claims(service, &principal, older, incoming)).await => (older, read(older)),
+        Some(older) if Box::pin(claims(service, head, &principal, older, incoming)).await => (older, read(older)),
         _ => {
             let call = read(meant.dialect);
             let reader = if call.is_ok() { meant.dialect } else { meant.refusing(&incoming.method) };
@@ -103,7 +103,12 @@ async fn call(
         Ok(call) => call,
         Err(error) => return (dialect, Err(error)),
     };
+    let mount = match service.mount_of(service.route(&head.uri, &head.headers), head, call.tenant()) {
+        Ok(mount) => mount,
+        Err(error) => return (dialect, Err(error)),
+    };
     let incoming = Incoming {
+        mount,
         principal,
         head,
         dialect: dialect.dialect(),
@@ -118,13 +123,16 @@ async fn call(
 /// Whether a call that a newer version could mean as well is of this older one.
 async fn claims(
     service: &Service,
+    head: &Parts,
     principal: &Principal,
     older: &'static dyn JsonRpcDialect,
     incoming: &jsonrpc::Incoming<'_>,
 ) -> bool {
     let Some(method) = older.method(&incoming.method) else { return false };
     let Ok(call) = older.decode_call(method, incoming.params) else { return false };
-    older.dialect().claims(&call, &scope(principal.clone(), &call), &service.engine).await
+    let route = service.route(&head.uri, &head.headers);
+    let Ok(mount) = service.mount_of(route, head, call.tenant()) else { return false };
+    older.dialect().claims(&call, &scope(principal.clone(), &call), &mount.backend).await
 }
 
 async fn respond(

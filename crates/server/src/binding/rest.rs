@@ -13,6 +13,7 @@ use crate::{
     answers::Encoding,
     body::{Body, RequestBody},
     head,
+    mount::{Mounted, Route},
     service::{Answer, Incoming, Outcome, Service, Written, log_unwritten},
     sse::Envelope,
     tenants,
@@ -20,11 +21,12 @@ use crate::{
 
 /// Answers a request to any path but the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
-    let path = service.cards.site().path(&head.uri);
+    let Route { mount, path } = service.route(&head.uri, &head.headers);
     // HEAD is GET without the body; but not a stream.
     let verb = if head.method == Method::HEAD { &Method::GET } else { &head.method };
     let version = head::version(head);
     let words = || service.versions.refusing_path(version.as_deref(), path);
+    let Some(mount) = mount else { return refuse_route(words(), head, &RouteError::NotFound) };
     let (dialect, routed) = match service.versions.for_path(version.as_deref(), verb, path) {
         Ok((_, routed)) if head.method == Method::HEAD && routed.method.is_streaming() => {
             return refuse_route(words(), head, &RouteError::MethodNotAllowed { allow: "GET, POST" });
@@ -34,13 +36,13 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         }
         Err(refusal) => return refuse_route(words(), head, &refusal),
     };
-    if let Some(tenant) = routed.tenant.as_ref().filter(|it| !service.tenants.contains(it)) {
+    if let Some(tenant) = routed.tenant.as_ref().filter(|it| !mount.tenants.contains(it)) {
         return refuse_tenant(dialect, head, tenant);
     }
     let outcome = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => match rest::check_media_type(dialect, head::content_type(&head.headers), &body.bytes) {
-            Ok(()) => match call(service, principal, head, &body.bytes, dialect, &routed).await {
-                Ok(answer) => respond(service, head, dialect, routed.method, answer).await,
+            Ok(()) => match call(service, mount, principal, head, &body.bytes, dialect, &routed).await {
+                Ok(answer) => respond(service, mount, head, dialect, routed.method, answer).await,
                 Err(error) => Err(error),
             },
             Err(error) => {
@@ -59,6 +61,7 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
 
 async fn call(
     service: &Service,
+    mount: &Mounted,
     principal: Principal,
     head: &Parts,
     body: &[u8],
@@ -70,15 +73,22 @@ async fn call(
     drop(place);
     let falls_back = routed.method == nuncio_model::Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
     let asker = falls_back.then(|| principal.clone());
-    let incoming =
-        Incoming { principal, head, dialect: dialect.dialect(), binding: binding::HTTP_JSON, extensions: Vec::new() };
+    let incoming = Incoming {
+        mount,
+        principal,
+        head,
+        dialect: dialect.dialect(),
+        binding: binding::HTTP_JSON,
+        extensions: Vec::new(),
+    };
     let answer = service.answer(incoming, call).await;
-    let answer = service.or_public_card(answer, asker, head);
+    let answer = Service::or_public_card(mount, answer, asker, head);
     answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))
 }
 
 async fn respond(
     service: &Service,
+    mount: &Mounted,
     head: &Parts,
     dialect: &'static dyn RestDialect,
     method: nuncio_model::Method,
@@ -90,7 +100,7 @@ async fn respond(
             let body = write(service, &answer.principal, dialect, method, reply).await;
             let body = body.inspect_err(|error| log_unwritten(error, method))?;
             if method == nuncio_model::Method::GetExtendedAgentCard {
-                service.cards.extended(body, HeaderValue::from_static(dialect.content_type()), &head.headers)
+                mount.cards.extended(body, HeaderValue::from_static(dialect.content_type()), &head.headers)
             } else {
                 json(dialect, StatusCode::OK, body)
             }

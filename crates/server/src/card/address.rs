@@ -106,6 +106,8 @@ pub(crate) struct Site {
     public: Option<PublicUrl>,
     trusts_forwarded: bool,
     local: Base,
+    /// The path of an agent on the server; empty for the server itself.
+    place: Box<str>,
 }
 
 impl Site {
@@ -119,7 +121,13 @@ impl Site {
         };
         let authority = format!("{host}:{}", local.port()).parse();
         let authority = authority.unwrap_or_else(|_| Authority::from_static("localhost"));
-        Self { public, trusts_forwarded, local: Base { is_secure: false, authority, prefix: Box::default() } }
+        let local = Base { is_secure: false, authority, prefix: Box::default() };
+        Self { public, trusts_forwarded, local, place: Box::default() }
+    }
+
+    /// The addresses of an agent at this path of the server.
+    pub(crate) fn at(&self, place: &str) -> Self {
+        Self { place: place.into(), ..self.clone() }
     }
 
     /// The host of the configured address, if there is one.
@@ -134,6 +142,14 @@ impl Site {
 
     /// Where the sender of a request with this head reaches the server.
     pub(crate) fn base(&self, uri: &Uri, headers: &HeaderMap) -> Base {
+        let mut base = self.base_of_server(uri, headers);
+        if !self.place.is_empty() {
+            base.prefix = format!("{}{}", base.prefix, self.place).into();
+        }
+        base
+    }
+
+    fn base_of_server(&self, uri: &Uri, headers: &HeaderMap) -> Base {
         if let Some(public) = &self.public {
             return public.0.clone();
         }

@@ -3,8 +3,11 @@
 use std::{fmt, str::FromStr};
 
 use http::{Uri, uri::Scheme};
-use nuncio_model::address::without_secrets;
-use nuncio_model::card::{AgentInterface, Binding};
+use nuncio_model::{
+    Tenant,
+    address::without_secrets,
+    card::{AgentInterface, Binding},
+};
 use nuncio_wire::{Version, Versions, dialect};
 
 use super::address::{Base, has_user, is_reachable};
@@ -65,6 +68,20 @@ impl fmt::Display for GrpcUrl {
 pub(crate) struct Listing {
     pub(crate) bindings: Option<Vec<Binding>>,
     pub(crate) grpc_url: Option<GrpcUrl>,
+    /// The place of the agent; gRPC finds an agent that is not at the root by its tenant alone.
+    pub(crate) grpc: GrpcPlace,
+}
+
+/// The way in which gRPC finds an agent.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum GrpcPlace {
+    /// By the fixed paths of gRPC.
+    #[default]
+    Root,
+    /// By the tenant in each message. Versions before 1.0 have no tenant.
+    Tenant(Tenant),
+    /// Not at all.
+    None,
 }
 
 impl Listing {
@@ -78,10 +95,15 @@ impl Listing {
         let dialect = dialect(version);
         let named = self.bindings.as_deref().unwrap_or(&DEFAULT);
         let has_url = |binding| binding == Binding::Grpc && self.grpc_url.is_some();
+        let is_found = match self.grpc {
+            GrpcPlace::Root => true,
+            GrpcPlace::Tenant(_) => version == Version::LATEST,
+            GrpcPlace::None => false,
+        };
         [
             (Binding::JsonRpc, true),
             (Binding::HttpJson, dialect.rest().is_some()),
-            (Binding::Grpc, dialect.grpc().is_some()),
+            (Binding::Grpc, is_found && dialect.grpc().is_some()),
         ]
         .into_iter()
         .filter_map(move |(binding, is_spoken)| {
@@ -95,9 +117,17 @@ impl Listing {
         let each = newest_first.flat_map(|version| self.listed(*version).map(move |binding| (*version, binding)));
         each.map(|(version, binding)| AgentInterface {
             protocol_version: version.as_str().to_owned(),
+            tenant: self.tenant(binding),
             ..AgentInterface::new(self.url(binding, base), binding.name())
         })
         .collect()
+    }
+
+    fn tenant(&self, binding: Binding) -> Option<Tenant> {
+        match (binding, &self.grpc) {
+            (Binding::Grpc, GrpcPlace::Tenant(tenant)) => Some(tenant.clone()),
+            _ => None,
+        }
     }
 
     fn url(&self, binding: Binding, base: &Base) -> String {

@@ -85,7 +85,7 @@ where
         let mut inner = std::mem::replace(&mut self.inner, clone);
         Either::Right(Box::pin(async move {
             let (head, body) = request.into_parts();
-            let peer = door.service.cards.site().peer(&head);
+            let peer = door.service.site.peer(&head);
             if let Some(error) = peer.and_then(|peer| door.service.logins.check(peer).err()) {
                 return Ok(door.refusal(&head, &error));
             }
@@ -101,9 +101,9 @@ where
 
 impl Door {
     fn refuse(&self, head: &Parts, error: AuthError) -> Response<Body> {
-        let path = self.service.cards.site().path(&head.uri);
+        let path = self.service.site.path(&head.uri);
         if matches!(error, AuthError::Invalid)
-            && let Some(peer) = self.service.cards.site().peer(head)
+            && let Some(peer) = self.service.site.peer(head)
         {
             self.service.logins.fail(peer);
         }

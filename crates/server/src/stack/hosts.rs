@@ -53,7 +53,7 @@ where
         let Some(Err(error)) = self.service.hosts.as_ref().map(|hosts| hosts.check(uri, headers)) else {
             return Either::Left(self.inner.call(request));
         };
-        let path = self.service.cards.site().path(uri);
+        let path = self.service.site.path(uri);
         if matches!(path, health::LIVE | health::READY) || Binding::is_health(path, headers) {
             return Either::Left(self.inner.call(request));
         }

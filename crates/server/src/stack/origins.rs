@@ -52,7 +52,7 @@ where
             return Either::Left(self.inner.call(call));
         }
         let (uri, headers) = (call.request.uri(), call.request.headers());
-        let Err(error) = self.service.origins.check(self.service.cards.site(), uri, headers) else {
+        let Err(error) = self.service.origins.check(&self.service.site, uri, headers) else {
             return Either::Left(self.inner.call(call));
         };
         tracing::debug!(path = uri.path(), "refused a page: {error}");

@@ -9,7 +9,7 @@ use std::{
 };
 
 use futures_util::future::Either;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use nuncio_wire::rest::RouteError;
 use tower::{Layer, Service as TowerService};
 
@@ -17,6 +17,7 @@ use crate::{
     binding::{Binding, refuse_path},
     body::{Body, RequestBody},
     card, health, landing,
+    mount::Route,
     service::Service,
 };
 
@@ -53,40 +54,41 @@ where
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let path = self.service.cards.site().path(request.uri());
+        let service = &self.service;
+        let path = service.route(request.uri(), request.headers()).path;
         if Binding::is_health(path, request.headers()) {
-            let service = Arc::clone(&self.service);
+            let service = Arc::clone(service);
             return Either::Right(Either::Right(Box::pin(async move { Ok(Binding::health(&service, request).await) })));
         }
-        let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
-        if path == "/" && is_get && Binding::of(path, request.headers()) == Binding::JsonRpc {
-            let is_head = request.method() == Method::HEAD;
-            let (head, _body) = request.into_parts();
-            let page = without_body(is_head, landing::answer(&self.service, &head));
-            return Either::Right(Either::Left(ready(Ok(page))));
-        }
-        if !matches!(path, card::PATH | card::LEGACY_PATH | health::LIVE | health::READY) {
+        let (is_get, is_head) =
+            (matches!(*request.method(), Method::GET | Method::HEAD), request.method() == Method::HEAD);
+        let is_page = path == "/" && is_get && Binding::of(path, request.headers()) == Binding::JsonRpc;
+        if !is_page && !matches!(path, card::PATH | card::LEGACY_PATH | health::LIVE | health::READY) {
             return Either::Left(self.inner.call(request));
         }
-        if !is_get {
-            return Either::Right(Either::Left(ready(Ok(refuse_verb(&self.service, request.method())))));
-        }
-        let is_head = request.method() == Method::HEAD;
         Either::Right(match path {
+            _ if !is_get => Either::Left(ready(Ok(refuse_verb(service, request.method())))),
             health::LIVE => Either::Left(ready(Ok(without_body(is_head, health::alive())))),
             health::READY => {
-                let service = Arc::clone(&self.service);
+                let service = Arc::clone(service);
                 Either::Right(Box::pin(async move { Ok(without_body(is_head, health::readiness(&service).await)) }))
             }
             _ => {
                 let (head, _body) = request.into_parts();
-                let cards = &self.service.cards;
-                let response = cards.respond(cards.site().path(&head.uri), &head);
-                let response = response.unwrap_or_else(|| refuse(&self.service, &RouteError::NotFound));
-                Either::Left(ready(Ok(without_body(is_head, response))))
+                Either::Left(ready(Ok(without_body(is_head, describe(service, &head)))))
             }
         })
     }
+}
+
+/// The card of the agent at the path, or a page about the agent.
+fn describe(service: &Service, head: &Parts) -> Response<Body> {
+    let Route { mount, path } = service.route(&head.uri, &head.headers);
+    let response = mount.and_then(|mount| match path {
+        "/" => Some(landing::answer(&mount.cards, head)),
+        path => mount.cards.respond(path, head),
+    });
+    response.unwrap_or_else(|| refuse(service, &RouteError::NotFound))
 }
 
 /// HTTP/2 takes a body behind the answer to HEAD for a broken stream.

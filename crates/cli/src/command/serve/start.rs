@@ -135,7 +135,7 @@ pub(super) async fn serve(context: &Context, settings: &Settings) -> Result<Exit
         builder = builder.card_max_age(age);
     }
     if engine.card().capabilities.pushes() {
-        builder = builder.dispatcher(dispatcher(settings, &engine, guard, retry)?);
+        builder = builder.background(dispatcher(settings, &engine, guard, retry)?);
     }
     let has_tokens = tokens.is_some();
     builder = match tokens {

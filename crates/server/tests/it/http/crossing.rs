@@ -198,7 +198,7 @@ async fn each_webhook_of_a_task_is_told_in_the_version_of_its_registration() {
 
     let engine = engine().build();
     let dispatcher = Dispatcher::builder(&engine, Guard::new().allow_private(true)).build().unwrap();
-    let running = Running::of(engine, |builder| builder.dispatcher(dispatcher)).await;
+    let running = Running::of(engine, |builder| builder.background(dispatcher)).await;
     older(&running, "tasks/send", &message_0_1("mine", "ask")).await;
     let task = running.call("ListTasks", &json!({})).await["tasks"][0].take();
     running.call("CreateTaskPushNotificationConfig", &json!({"taskId": task["id"], "id": "a", "url": urls[0]})).await;

@@ -24,7 +24,7 @@ async fn what_is_owed_is_delivered_and_the_end_of_the_server_waits_for_it() {
 
     let engine = engine().build();
     let dispatcher = Dispatcher::builder(&engine, Guard::new().allow_private(true)).build().unwrap();
-    let mut running = Running::of(engine, |builder| builder.dispatcher(dispatcher)).await;
+    let mut running = Running::of(engine, |builder| builder.background(dispatcher)).await;
     let mut params = message("stream 3");
     params["configuration"] = json!({"taskPushNotificationConfig": {
         "url": url, "token": "made-up", "authentication": {"scheme": "Bearer", "credentials": "of-mine"},

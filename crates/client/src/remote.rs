@@ -1,0 +1,86 @@
+//! A remote agent as the backend of a server.
+
+use std::sync::Arc;
+
+use nuncio_model::{AgentCard, Backend, Call, Caller, Calling, Error, ErrorKind, Request, resume};
+
+use crate::client::Client;
+
+/// A remote agent that a server of this process serves: calls go to the remote agent by its version and binding, and
+/// come in by any.
+///
+/// Tasks, contexts, streams with their sequence numbers, webhooks and errors are those of the remote agent. All callers
+/// of the server act as the one caller that the client's credentials identify, so each of them can see the tasks of the
+/// others. Clients of version 0.1 cannot begin tasks, because they choose the ids of their tasks.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use nuncio_client::{Client, RemoteAgent};
+///
+/// let client = Client::connect("https://agent.example").await?;
+/// let agent = RemoteAgent::new(client);
+/// // Server::builder(agent).bind("127.0.0.1:8080").await?.serve(std::future::pending()).await;
+/// # let _ = agent;
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct RemoteAgent {
+    client: Client,
+    card: Arc<AgentCard>,
+}
+
+impl RemoteAgent {
+    /// The agent of a client, with the card that the client found. The addresses, the signatures and the security
+    /// requirements of this card are left out, because the server has its own. A client without a card gives a card
+    /// with the name `agent`.
+    pub fn new(client: Client) -> Self {
+        let card = client.card().map_or_else(|| AgentCard::new("agent", ""), |card| AgentCard::clone(&card));
+        Self::with_card(client, card)
+    }
+
+    /// The agent of a client, with a card in the place of the agent's own.
+    pub fn with_card(client: Client, mut card: AgentCard) -> Self {
+        card.supported_interfaces.clear();
+        card.signatures.clear();
+        card.security_schemes.clear();
+        card.security_requirements.clear();
+        for skill in &mut card.skills {
+            skill.security_requirements.clear();
+        }
+        // The agent gives this card to the client's identity, which is not the identity of the caller.
+        card.capabilities.extended_agent_card = None;
+        Self { client, card: card.into() }
+    }
+}
+
+impl Caller for RemoteAgent {
+    fn call(&self, request: Request) -> Calling<'_> {
+        let refused = match &request.call {
+            Call::GetExtendedAgentCard(_) => Some("this agent has no extended card"),
+            _ if request.new_task.is_some() => {
+                Some("the remote agent chooses the ids of its tasks; use version 0.2 or later")
+            }
+            _ => None,
+        };
+        match refused {
+            Some(reason) => Box::pin(std::future::ready(Err(Error::new(ErrorKind::UnsupportedOperation, reason)))),
+            None => Caller::call(&self.client, request),
+        }
+    }
+}
+
+impl Backend for RemoteAgent {
+    fn card(&self) -> Arc<AgentCard> {
+        Arc::clone(&self.card)
+    }
+
+    fn resumes(&self) -> bool {
+        resume::is_declared(&self.card)
+    }
+}
+
+impl std::fmt::Debug for RemoteAgent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RemoteAgent").field("card", &self.card.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! Several agents on one port, called by the client over each binding and version.
+
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client};
+use nuncio_engine::{Engine, Turn, agent_fn};
+use nuncio_model::{AgentCard, ErrorKind, StreamResponse, op::ListTasksRequest};
+use nuncio_server::{BindError, Mount, MountError, Server};
+use nuncio_wire::Version;
+
+use crate::matrix::Way;
+
+/// An agent that answers with its name.
+fn engine(name: &'static str) -> Engine {
+    let agent = agent_fn(move |turn: Turn| async move {
+        turn.artifact("name").chunk(name).await?;
+        turn.complete("").await
+    });
+    Engine::builder(agent).card(AgentCard::new(name, "")).build()
+}
+
+async fn serve(mounts: impl IntoIterator<Item = Mount>) -> String {
+    let server = Server::hosting(mounts).bindings(Binding::ALL).bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    tokio::spawn(server.serve(std::future::pending()));
+    address
+}
+
+#[tokio::test]
+async fn each_agent_is_found_by_its_path_over_each_binding_and_version() {
+    let address = serve([
+        Mount::root(engine("root")),
+        Mount::at("/one", engine("one")).with_tenant("first"),
+        Mount::at("/team/two", engine("two")),
+        Mount::tenant("three", engine("three")),
+    ])
+    .await;
+    for (path, name) in [("", "root"), ("/one", "one"), ("/team/two", "two"), ("/three", "three")] {
+        for way in Way::all() {
+            let is_grpc = way.binding == Binding::Grpc;
+            let has_grpc = match name {
+                "root" => true,
+                "two" => false,
+                _ => way.version == Version::V1_0,
+            };
+            let reference = format!("{address}{path}");
+            let client =
+                Client::builder().prefer([way.binding]).version(way.version.as_str()).connect(&reference).await;
+            if is_grpc && !has_grpc {
+                let other = client.unwrap().interface().map(|interface| interface.protocol_binding.clone());
+                assert_ne!(other.as_deref(), Some("GRPC"), "{name} {way:?}");
+                continue;
+            }
+            let client = client.unwrap();
+            assert_eq!(client.card().unwrap().name, name);
+            assert_eq!(client.interface().unwrap().protocol_binding, way.binding.name(), "{name} {way:?}");
+            let answer = client.send("hi").await.unwrap_or_else(|error| panic!("{name} {way:?}: {error}"));
+            assert_eq!(answer.text(), name, "{way:?}");
+            let mut stream = client.send_stream("hi").await.unwrap();
+            let mut streamed = String::new();
+            while let Some(event) = stream.next().await {
+                match &event.unwrap().response {
+                    StreamResponse::ArtifactUpdate(update) => streamed += &update.artifact.text(),
+                    StreamResponse::Task(task) => streamed.extend(task.artifacts.iter().map(|it| it.text())),
+                    _ => {}
+                }
+            }
+            assert_eq!(streamed, name, "{way:?}");
+        }
+    }
+}
+
+/// An agent has the same tasks by its path and by its tenant, and no tasks of another agent.
+#[tokio::test]
+async fn the_tasks_of_an_agent_are_its_own_on_all_ways() {
+    let address = serve([Mount::tenant("one", engine("one")), Mount::tenant("two", engine("two"))]).await;
+    for name in ["one", "two"] {
+        let mut seen = Vec::new();
+        for binding in Binding::ALL {
+            let client = Client::builder().prefer([binding]).connect(&format!("{address}/{name}")).await.unwrap();
+            client.send("hi").await.unwrap();
+            seen.push(client.call(ListTasksRequest::default()).await.unwrap().total_size);
+        }
+        assert_eq!(seen, [1, 2, 3], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn without_an_agent_at_the_root_a_call_must_name_one() {
+    let address = serve([Mount::tenant("one", engine("one"))]).await;
+    // JSON-RPC at the root finds the agent by the tenant, too.
+    let root = |binding| Client::builder().version("1.0").endpoint(&format!("http://{address}/"), binding);
+    let refused = root(Binding::JsonRpc).unwrap().send("hi").await.unwrap_err();
+    assert_eq!(refused.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::InvalidParams), "{refused}");
+    let refused = root(Binding::Grpc).unwrap().send("hi").await.unwrap_err();
+    assert_eq!(refused.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::InvalidParams), "{refused}");
+    assert!(root(Binding::HttpJson).unwrap().send("hi").await.is_err());
+    for binding in [Binding::JsonRpc, Binding::Grpc] {
+        let builder = Client::builder().version("1.0").tenant("one");
+        let client = builder.endpoint(&format!("http://{address}/"), binding).unwrap();
+        assert_eq!(client.send("hi").await.unwrap().text(), "one", "{binding:?}");
+    }
+    assert!(Client::connect(address.as_str()).await.is_err(), "no card is at the root");
+}
+
+#[tokio::test]
+async fn a_host_has_agents_of_its_own() {
+    let address = serve([Mount::root(engine("others")), Mount::root(engine("local")).with_host("localhost")]).await;
+    let port = address.rsplit_once(':').unwrap().1;
+    for (reference, name) in [(format!("http://localhost:{port}"), "local"), (address.clone(), "others")] {
+        let client = Client::connect(reference.as_str()).await.unwrap();
+        assert_eq!(client.send("hi").await.unwrap().text(), name);
+    }
+}
+
+#[tokio::test]
+async fn places_that_collide_are_refused() {
+    for (mounts, message) in [
+        (Vec::new(), "a server needs at least one agent"),
+        (vec![Mount::at("/a", engine("a")), Mount::at("/a/", engine("b"))], "two agents are at the path /a"),
+        (
+            vec![Mount::tenant("t", engine("a")), Mount::at("/b", engine("b")).with_tenant("t")],
+            "two agents are at the tenant t",
+        ),
+        (vec![Mount::at("a", engine("a"))], "`a` cannot be the path of an agent"),
+        (vec![Mount::at("/a b", engine("a"))], "`/a b` cannot be the path of an agent"),
+        (vec![Mount::at("/tasks", engine("a"))], "`/tasks` cannot be the path of an agent"),
+        (vec![Mount::tenant("", engine("a"))], "cannot be the name of a tenant"),
+    ] {
+        let refused = Server::hosting(mounts).bind("127.0.0.1:0").await.err().unwrap();
+        assert!(matches!(
+            &refused,
+            BindError::Mounts(MountError::Empty | MountError::Path(_) | MountError::Tenant(_) | MountError::Twice(_))
+        ));
+        assert!(refused.to_string().contains(message), "{refused}");
+    }
+}

@@ -1,0 +1,95 @@
+//! A remote agent behind a server of this process.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use nuncio_client::{Binding, Client, Cursor, End, RemoteAgent};
+use nuncio_engine::MemoryStore;
+use nuncio_model::{ErrorKind, StreamResponse, TaskState, op::SendMessageResponse};
+use nuncio_server::Server;
+use nuncio_wire::Version;
+
+use crate::{
+    matrix::Way,
+    server::{chunks, serve_from},
+};
+
+/// Serves a remote agent on another port, over all bindings and versions.
+async fn relay(upstream: &str) -> String {
+    let agent = RemoteAgent::new(Client::connect(upstream).await.unwrap());
+    let server = Server::builder(agent).bindings(Binding::ALL).bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    tokio::spawn(server.serve(std::future::pending()));
+    address
+}
+
+async fn upstream() -> String {
+    serve_from(Arc::new(MemoryStore::builder().keep_log(true).build())).await
+}
+
+#[tokio::test]
+async fn a_remote_agent_is_served_over_all_bindings_and_versions() {
+    let upstream = upstream().await;
+    let address = relay(&upstream).await;
+    for way in Way::all() {
+        let client = way.client(&address).await;
+        if way.version == Version::V0_1 {
+            // Such a client chooses the ids of its tasks, and the remote agent does so, too.
+            let refused = client.send("echo hi").await.unwrap_err();
+            assert_eq!(refused.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::UnsupportedOperation));
+            continue;
+        }
+        let SendMessageResponse::Task(task) = client.send("echo hi").await.unwrap() else { panic!("{way:?}: no task") };
+        assert_eq!((task.state(), task.artifacts[0].text()), (TaskState::Completed, "hi".to_owned()), "{way:?}");
+        let direct = Client::connect(&*upstream).await.unwrap().task(task.id.clone()).await.unwrap();
+        assert_eq!(direct.id, task.id, "{way:?}");
+
+        let mut stream = client.send_stream("stream 3").await.unwrap();
+        let mut streamed = String::new();
+        while let Some(event) = stream.next().await {
+            if let StreamResponse::ArtifactUpdate(update) = &event.unwrap().response {
+                streamed += &update.artifact.text();
+            }
+        }
+        assert_eq!(stream.end(), Some(End::Terminal(TaskState::Completed)), "{way:?}");
+        assert_eq!(streamed, chunks(3), "{way:?}");
+
+        let unknown = client.task("no-such-task").await.unwrap_err();
+        assert_eq!(unknown.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::TaskNotFound), "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_through_a_server_resumes_after_the_last_event() {
+    let address = relay(&upstream().await).await;
+    for binding in Binding::ALL {
+        let client = Client::builder().prefer([binding]).connect(&address).await.unwrap();
+        let mut first = client.send_stream("stream 5 every=50").await.unwrap();
+        for _ in 0..3 {
+            first.next().await.unwrap().unwrap();
+        }
+        let cursor: Cursor = first.cursor().unwrap();
+        let reached = first.sequence().unwrap();
+        drop(first);
+        let mut rest = client.watch(cursor).await.unwrap();
+        let mut next = reached + 1;
+        while let Some(event) = rest.next().await {
+            assert_eq!(event.unwrap().sequence, Some(next), "{binding:?}");
+            next += 1;
+        }
+        assert_eq!(rest.end(), Some(End::Terminal(TaskState::Completed)), "{binding:?}");
+        assert!(next > reached + 2, "{binding:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_resume_is_not_served_as_one_that_does() {
+    let client = Client::connect(upstream().await.as_str()).await.unwrap();
+    let mut card = nuncio_model::AgentCard::clone(&client.card().unwrap());
+    card.capabilities.extensions.clear();
+    let server = Server::builder(RemoteAgent::with_card(client, card)).bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    tokio::spawn(server.serve(std::future::pending()));
+    let card = Client::connect(address.as_str()).await.unwrap().card().unwrap();
+    assert_eq!((card.capabilities.streaming, card.capabilities.extensions.len()), (Some(true), 0));
+}

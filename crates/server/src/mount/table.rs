@@ -1,0 +1,86 @@
+//! The table of agents: which agent a request is for.
+
+use http::{HeaderMap, Uri, header::HOST};
+use nuncio_model::{Error, Tenant};
+
+use super::{Mounted, Place};
+
+/// The agents of a server. Agents with a host come before agents for all hosts, and long paths before short paths, so
+/// that the first agent that matches is the right agent.
+#[derive(Debug)]
+pub(crate) struct Mounts(Vec<Mounted>);
+
+/// The agent that a request is for, as far as its head tells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route<'a> {
+    /// The agent at the path; `None` if no agent is there. A call of JSON-RPC at the root or of gRPC can still name an
+    /// agent by its tenant.
+    pub(crate) mount: Option<&'a Mounted>,
+    /// The path below the agent's place; the path below the server's root if no agent is there.
+    pub(crate) path: &'a str,
+}
+
+impl Mounts {
+    pub(crate) fn new(mut mounts: Vec<Mounted>) -> Self {
+        mounts.sort_by_key(|mount| (mount.place.host.is_none(), std::cmp::Reverse(mount.place.path.len())));
+        Self(mounts)
+    }
+
+    pub(crate) fn all(&self) -> &[Mounted] {
+        &self.0
+    }
+
+    /// Finds the agent by the host and the path of a request. `path` is the path below the server's root.
+    pub(crate) fn route<'a>(&'a self, uri: &Uri, headers: &HeaderMap, path: &'a str) -> Route<'a> {
+        // The usual server has one agent, at the root and for all hosts.
+        if let [mount] = &*self.0
+            && mount.place.is_root()
+            && mount.place.host.is_none()
+        {
+            return Route { mount: Some(mount), path };
+        }
+        let host = self.host_of(uri, headers);
+        let mut found = self.0.iter().filter(|mount| mount.place.has_host(host));
+        let found = found.find_map(|mount| Some((mount, mount.place.below(path)?)));
+        match found {
+            Some((mount, path)) => Route { mount: Some(mount), path },
+            None => Route { mount: None, path },
+        }
+    }
+
+    /// Finds the agent of a call: the agent that the call's tenant names, or else the agent at the path. A tenant names
+    /// an agent only at the root of the server.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidParams` if no agent is at the path and the tenant names none.
+    pub(crate) fn of_call<'a>(
+        &'a self,
+        at: Option<&'a Mounted>,
+        uri: &Uri,
+        headers: &HeaderMap,
+        tenant: Option<&Tenant>,
+    ) -> Result<&'a Mounted, Error> {
+        let is_at_root = at.is_none_or(|mount| mount.place.is_root());
+        if let Some(tenant) = tenant.filter(|tenant| is_at_root && !tenant.is_empty()) {
+            let host = self.host_of(uri, headers);
+            let has_tenant = |place: &Place| place.has_host(host) && place.tenant.as_ref() == Some(tenant);
+            if let Some(mount) = self.0.iter().find(|mount| has_tenant(&mount.place)) {
+                return Ok(mount);
+            }
+        }
+        at.ok_or_else(|| Error::invalid_params("tenant", "must name an agent of this server"))
+    }
+
+    /// The host of a request without its port, if a place has a host at all.
+    fn host_of<'h>(&self, uri: &'h Uri, headers: &'h HeaderMap) -> Option<&'h str> {
+        self.0.iter().any(|mount| mount.place.host.is_some()).then_some(())?;
+        let header = || headers.get(HOST)?.to_str().ok();
+        let authority = uri.authority().map(http::uri::Authority::as_str).or_else(header)?;
+        let end = match authority.strip_prefix('[') {
+            Some(rest) => rest.find(']')? + 2,
+            None => authority.find(':').unwrap_or(authority.len()),
+        };
+        authority.get(..end)
+    }
+}
