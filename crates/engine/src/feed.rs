@@ -11,7 +11,7 @@ use std::{
 
 use futures_core::Stream;
 use nuncio_limit::RETRY_AFTER;
-use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState};
+use nuncio_model::{Error, ErrorKind, StreamEvent, StreamResponse, TaskState, weight};
 
 use crate::{
     inbox::TurnProgress,
@@ -19,7 +19,6 @@ use crate::{
     reader_budget::Reservation,
     record::Record,
     shared::Shared,
-    size,
     store::{Portion, StoreError, TaskStore},
 };
 
@@ -64,7 +63,7 @@ impl Feed {
         reader.mark_feed();
         let buffer: VecDeque<_> = first.into_iter().collect();
         let mut reservation = Reservation::new(&shared.reader_budget);
-        reservation.reserve(buffer.iter().map(|event| size::of_event(&event.response)).sum());
+        reservation.reserve(buffer.iter().map(|event| weight::of_event(&event.response)).sum());
         Self {
             reader: Some(reader),
             store: Arc::clone(&shared.store),

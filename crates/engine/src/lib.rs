@@ -7,9 +7,7 @@
 
 pub mod bus;
 pub mod lifecycle;
-pub mod offload;
 pub mod store;
-pub mod weight;
 
 mod agent;
 mod bugs;
@@ -28,7 +26,6 @@ mod in_flight;
 mod inbox;
 mod inline;
 mod limits;
-mod line_limit;
 mod live;
 mod log_turns;
 mod nesting;
@@ -55,7 +52,6 @@ pub use engine::{Engine, EngineBuilder};
 pub use housekeeping::{Housekeeping, Retention, Swept};
 pub use idempotency::Idempotency;
 pub use limits::Limits;
-pub use line_limit::{LINES_PER_SECOND, LineLimit};
 pub use push::PushGuard;
 pub use record::{Received, Record, Sent, Submitted};
 pub use recovery::Recovered;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use nuncio_model::{
     Message, StreamEvent, StreamResponse, Struct,
     op::{SendMessageConfiguration, SendMessageRequest},
+    weight,
 };
 use serde::{Deserialize, Serialize};
 
@@ -118,11 +119,11 @@ impl Record {
     /// [`Limits::task_size`](crate::Limits::task_size) counts them.
     pub fn size(&self) -> usize {
         match self {
-            Self::Update(event) => size::of_event(&event.response),
+            Self::Update(event) => weight::of_event(&event.response),
             Self::Submitted(submitted) => {
-                size::of_event(&submitted.event.response) + size::of_sent(Some(&submitted.sent))
+                weight::of_event(&submitted.event.response) + size::of_sent(Some(&submitted.sent))
             }
-            Self::Received(received) => size::of_message(&received.message) + size::of_sent(received.sent.as_deref()),
+            Self::Received(received) => weight::of_message(&received.message) + size::of_sent(received.sent.as_deref()),
             Self::Begun(_) => 0,
         }
     }

@@ -9,14 +9,13 @@ use std::{fmt::Display, future::Future, sync::Arc};
 pub use artifact::ArtifactWriter;
 use nuncio_model::{
     Artifact, ContextId, Message, Principal, Scope, StreamEvent, StreamResponse, Struct, Task, TaskArtifactUpdateEvent,
-    TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Tenant, op::SendMessageRequest,
+    TaskId, TaskState, TaskStatus, TaskStatusUpdateEvent, Tenant, op::SendMessageRequest, weight,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::AgentError,
     channel::Sender,
-    size,
     store::{ListQuery, TaskStore},
 };
 
@@ -67,7 +66,7 @@ pub(crate) struct AgentEvent {
 
 impl AgentEvent {
     pub(crate) fn new(response: StreamResponse) -> Self {
-        let bytes = size::of_event(&response);
+        let bytes = weight::of_event(&response);
         Self { event: Arc::new(StreamEvent::new(None, response)), bytes, origin: None }
     }
 

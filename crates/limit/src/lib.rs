@@ -8,6 +8,8 @@ mod backoff;
 mod callers;
 mod gauge;
 mod hashing;
+mod line_limit;
+pub mod offload;
 #[cfg(feature = "rate")]
 mod rate;
 mod refusals;
@@ -18,6 +20,7 @@ pub use backoff::{Backoff, Failures, Jitter};
 pub use callers::Callers;
 pub use gauge::{Gauge, Most, Permit, Quota};
 pub use hashing::{Hashing, hashing};
+pub use line_limit::{LINES_PER_SECOND, LineLimit};
 #[cfg(feature = "rate")]
 pub use rate::{Rate, Rates};
 pub use refusals::{RETRY_AFTER, Refusals, not_now};

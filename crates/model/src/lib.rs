@@ -22,6 +22,7 @@ pub mod resume;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod scope;
+pub mod weight;
 
 mod artifact;
 mod context;

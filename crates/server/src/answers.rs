@@ -11,8 +11,7 @@ mod shared;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use nuncio_engine::offload::Offload;
-use nuncio_limit::{Gauge, Most, Permit, Quota};
+use nuncio_limit::{Gauge, Most, Permit, Quota, offload::Offload};
 use nuncio_model::{Error, ErrorKind, Method, Principal, Reply};
 use nuncio_wire::Version;
 use tokio::{

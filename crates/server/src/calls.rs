@@ -1,12 +1,12 @@
 //! A line in the log for each call: method, version, binding, caller, task, duration and outcome. No content.
 //!
 //! The target of the lines is `nuncio_server::calls`. If it is off, a call costs one look at an atomic number. At most
-//! [`nuncio_engine::LINES_PER_SECOND`] are written in a second, so that a busy server does not write without end; the next line says how many
+//! [`nuncio_limit::LINES_PER_SECOND`] are written in a second, so that a busy server does not write without end; the next line says how many
 //! were omitted.
 
 use std::time::Instant;
 
-use nuncio_engine::LineLimit;
+use nuncio_limit::LineLimit;
 use nuncio_model::{Call, Error, Principal, Reply, TaskId};
 use nuncio_wire::Version;
 

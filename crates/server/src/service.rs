@@ -6,11 +6,10 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Response, Uri, request::Parts};
-use nuncio_engine::weight;
 use nuncio_limit::Rates;
 use nuncio_model::{
     Call, Caller, Calling, Error, ErrorKind, EventStream, Method, Principal, Reply, Request, Scope, StreamEvent,
-    Tenant, resume,
+    Tenant, resume, weight,
 };
 use nuncio_wire::{Dialect, Version, Versions, dialect::Plan};
 use tracing::Instrument as _;

@@ -10,8 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
-use nuncio_engine::weight;
-use nuncio_model::{Error, Method, StreamEvent};
+use nuncio_model::{Error, Method, StreamEvent, weight};
 use nuncio_wire::{Events, JsonRpcDialect, RestDialect, jsonrpc, rest, sse};
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;

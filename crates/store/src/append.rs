@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use nuncio_engine::{
     Record, StoreError,
-    offload::Offload,
     store::{CommandId, Commit, Remember, Stored},
-    weight,
 };
-use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState};
+use nuncio_limit::offload::Offload;
+use nuncio_model::{ContextId, PushConfigId, Scope, Task, TaskId, TaskPushNotificationConfig, TaskState, weight};
 
 use crate::{
     body::{self, Body},

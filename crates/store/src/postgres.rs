@@ -51,7 +51,8 @@ use std::{
 
 pub use bus::PostgresBroker;
 pub use error::PostgresError;
-use nuncio_engine::{StoreError, offload::Offload};
+use nuncio_engine::StoreError;
+use nuncio_limit::offload::Offload;
 pub use options::PostgresOptions;
 
 use self::{

@@ -40,7 +40,8 @@ use std::{
 
 pub use backup::BackupError;
 pub use error::OpenError;
-use nuncio_engine::{StoreError, offload::Offload};
+use nuncio_engine::StoreError;
+use nuncio_limit::offload::Offload;
 pub use open::SchemaVersion;
 pub use options::{SqliteOptions, Synchronous};
 use parking_lot::Mutex;

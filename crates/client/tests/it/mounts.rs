@@ -3,7 +3,7 @@
 use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client};
 use nuncio_engine::{Engine, Turn, agent_fn};
-use nuncio_model::{AgentCard, ErrorKind, StreamResponse, op::ListTasksRequest};
+use nuncio_model::{AgentCard, Artifact, ErrorKind, StreamResponse, op::ListTasksRequest};
 use nuncio_server::{BindError, Mount, MountError, Server};
 use nuncio_wire::Version;
 
@@ -60,7 +60,7 @@ async fn each_agent_is_found_by_its_path_over_each_binding_and_version() {
             while let Some(event) = stream.next().await {
                 match &event.unwrap().response {
                     StreamResponse::ArtifactUpdate(update) => streamed += &update.artifact.text(),
-                    StreamResponse::Task(task) => streamed.extend(task.artifacts.iter().map(|it| it.text())),
+                    StreamResponse::Task(task) => streamed.extend(task.artifacts.iter().map(Artifact::text)),
                     _ => {}
                 }
             }

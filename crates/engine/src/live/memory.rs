@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use nuncio_limit::Gauge;
-use nuncio_model::{Error, Task};
+use nuncio_model::{Error, Task, weight};
 
 use super::LiveTask;
-use crate::size;
 
 impl LiveTask {
     /// Reserves this number of bytes for the task, or fails at the limit. The reservation grows by at least `step`, so that
@@ -35,7 +34,7 @@ impl LiveTask {
 
     /// Puts the task of the store in the place of an evicted task.
     pub(crate) fn restore(&self, task: Arc<Task>, gauge: &Arc<Gauge>) {
-        self.reserve_anyway(gauge, size::of_task(&task));
+        self.reserve_anyway(gauge, weight::of_task(&task));
         let mut state = self.lock();
         if state.is_evicted {
             state.is_evicted = false;

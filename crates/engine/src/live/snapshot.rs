@@ -3,10 +3,8 @@
 
 use std::sync::{Arc, Weak};
 
-use nuncio_model::{StreamEvent, StreamResponse, Task};
+use nuncio_model::{StreamEvent, StreamResponse, Task, weight};
 use parking_lot::Mutex;
-
-use crate::size;
 
 /// A task that carries so many bytes is shared.
 const LARGE: usize = 64 * 1024;
@@ -19,7 +17,7 @@ impl Snapshot {
     /// The event with the task as of this record.
     pub(crate) fn event(&self, task: Arc<Task>, sequence: u64) -> Arc<StreamEvent> {
         let event = |task| Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task))));
-        if size::of_task(&task) < LARGE {
+        if weight::of_task(&task) < LARGE {
             return event(task);
         }
         // Held while the task is copied: others wait for the same.

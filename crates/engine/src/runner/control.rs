@@ -1,7 +1,7 @@
 //! What comes from outside, and what comes of waiting.
 
 use nuncio_limit::Permit;
-use nuncio_model::{Error, Message, MessageId, TaskState, Timestamp};
+use nuncio_model::{Error, Message, MessageId, TaskState, Timestamp, weight};
 use tokio::time::sleep;
 
 use super::{Runner, Running, ended, idle_timeout::unanswered};
@@ -10,7 +10,6 @@ use crate::{
     conversation::place,
     housekeeping::in_words,
     inbox::{Cancel, Control, Incoming},
-    size,
     store::{Command, StoreError},
 };
 
@@ -64,7 +63,7 @@ impl Runner {
                 incoming.refuse(ended(&self.task_ref.id, self.writer.state()));
             }
             (Control::Message(mut incoming), turn) => {
-                if let Err(excess) = self.writer.check(size::of_message(&incoming.request.message)) {
+                if let Err(excess) = self.writer.check(weight::of_message(&incoming.request.message)) {
                     return incoming.refuse(excess.refusal());
                 }
                 // A precreated task has one record and no message.

@@ -1,10 +1,11 @@
 //! How turns, tasks and runners end.
 
+use nuncio_limit::LineLimit;
 use nuncio_limit::not_now;
 use nuncio_model::{Error, ErrorKind, Message, TaskId, TaskState};
 
 use super::{Runner, Running};
-use crate::{LineLimit, agent::AgentError, cluster, inbox::Control};
+use crate::{agent::AgentError, cluster, inbox::Control};
 
 /// How many characters of a reason a line has.
 const REASON: usize = 200;

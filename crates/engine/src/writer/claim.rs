@@ -1,11 +1,10 @@
 //! Makes this node the owner of a task, so that its log can be written.
 
-use nuncio_model::Error;
+use nuncio_model::{Error, weight};
 
 use super::{LogWriter, is_at_rest};
 use crate::{
     live::LiveTask,
-    size,
     store::{Claim, Command, Stored},
 };
 
@@ -54,7 +53,7 @@ impl LogWriter {
         self.snapshot_at = state.sequence;
         self.state = state.task_state();
         self.updated = state.task.status.timestamp.unwrap_or_default();
-        self.size = size::of_task(&state.task) as u64;
+        self.size = weight::of_task(&state.task) as u64;
         self.released = false;
         Ok(claimed)
     }

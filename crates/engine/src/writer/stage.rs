@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::{Message, StreamEvent, StreamResponse, Task, Timestamp};
+use nuncio_model::{Message, StreamEvent, StreamResponse, Task, Timestamp, weight};
 
 use super::LogWriter;
 use crate::{
@@ -33,7 +33,7 @@ impl LogWriter {
     pub(crate) fn stage_task(&mut self, task: Task, sent: Option<Sent>) {
         self.state = task.state();
         self.updated = task.status.timestamp.unwrap_or_default();
-        self.size += (size::of_task(&task) + size::of_sent(sent.as_ref())) as u64;
+        self.size += (weight::of_task(&task) + size::of_sent(sent.as_ref())) as u64;
         self.remember(&task.history);
         self.push(Record::update(1, StreamResponse::Task(task)).sent_with(sent));
         self.reserve_anyway();
@@ -63,7 +63,7 @@ impl LogWriter {
         waits: bool,
         command: Option<&CommandId>,
     ) {
-        self.size += (size::of_message(&message) + size::of_sent(sent.as_ref())) as u64;
+        self.size += (weight::of_message(&message) + size::of_sent(sent.as_ref())) as u64;
         self.remember(std::slice::from_ref(&message));
         let sequence = self.staged() + 1;
         let record = if waits { Record::waiting } else { Record::received };

@@ -8,8 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use nuncio_engine::weight;
-use nuncio_model::{Error, EventStream, Method, Principal, StreamEvent};
+use nuncio_model::{Error, EventStream, Method, Principal, StreamEvent, weight};
 
 use super::{Answers, LARGE, is_safe};
 

@@ -5,7 +5,7 @@
 //! 403, so that a client without credentials is told so by HTTP itself.
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
-use nuncio_engine::offload::Place;
+use nuncio_limit::offload::Place;
 use nuncio_model::{Error, ErrorKind, Principal, Reply, card::binding};
 use nuncio_wire::{
     JsonRpcDialect, jsonrpc, negotiate,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nuncio_model::Scope;
+use nuncio_model::{Scope, weight};
 
 use super::{
     MemoryStore,
@@ -11,10 +11,7 @@ use super::{
     order::{Entry, Moment, Place},
     tables::ScopeLists,
 };
-use crate::{
-    store::{ListPage, ListQuery, PageToken, StoreError},
-    weight,
-};
+use crate::store::{ListPage, ListQuery, PageToken, StoreError};
 
 /// How often a page is read again because a task of it moved meanwhile.
 const RETRIES: usize = 16;

@@ -9,9 +9,8 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
-use nuncio_engine::weight;
 use nuncio_limit::RETRY_AFTER;
-use nuncio_model::{Error, ErrorKind, Method, Principal, StreamEvent};
+use nuncio_model::{Error, ErrorKind, Method, Principal, StreamEvent, weight};
 use nuncio_wire::{
     GrpcDialect,
     proto::{frame, metadata},

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use nuncio_engine::{
     StoreError,
     store::{ListPage, ListQuery, PageToken},
-    weight,
 };
-use nuncio_model::{Scope, Task, TaskId};
+use nuncio_model::{Scope, Task, TaskId, weight};
 use rusqlite::{Connection, OptionalExtension as _, Rows, ToSql};
 
 use super::task;

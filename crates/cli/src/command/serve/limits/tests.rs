@@ -134,7 +134,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ("log lines that wait to be written", &[(include_str!("../../../log/queue.rs"), "LONGEST")]),
     (
         "log lines of calls, and of tasks that end, in a second",
-        &[(include_str!("../../../../../engine/src/line_limit.rs"), "LINES_PER_SECOND")],
+        &[(include_str!("../../../../../limit/src/line_limit.rs"), "LINES_PER_SECOND")],
     ),
     ("what is handed to the thread that writes", &[]),
     (
