@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// A trip planner that speaks JSON lines: it asks, streams, and gives a file and data. No library is needed.
+// A trip planner with JSON lines: asks a question, streams, and returns a file and data. No library is needed.
 //
 //     nuncio serve --jsonl -- node planner.mjs
-//     nuncio send -a 127.0.0.1:8080 Lisbon         # it asks for how long; answer with --task-id
+//     nuncio send -a 127.0.0.1:8080 Lisbon         # the agent asks a question; answer with --task-id
 
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,12 +21,12 @@ process.stdin.unref();
 const answer = textOf(request.message);
 
 if (!request.task) {
-  // The first turn: there is no task yet. One process is one turn, so ask and leave.
+  // The first turn has no task yet. One process runs one turn, so ask a question and exit.
   status("INPUT_REQUIRED", `How many days in ${answer}?`);
 } else if (!["1", "2", "3", "4", "5"].includes(answer)) {
   status("INPUT_REQUIRED", "A number from 1 to 5, please.");
 } else {
-  // A later turn: the task knows what was said before.
+  // A later turn: the task has the earlier messages.
   const place = textOf(request.task.history[0]);
   status("WORKING", `Planning ${answer} days in ${place}`);
   const plan = IDEAS.slice(0, Number(answer)).map((idea, index) => `Day ${index + 1}: ${idea}\n`);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A trip planner that speaks JSON lines: it asks, streams, and gives a file and data. No library is needed.
+"""A trip planner with JSON lines: asks a question, streams, and returns a file and data. No library is needed.
 
     nuncio serve --jsonl -- python3 planner.py
-    nuncio send -a 127.0.0.1:8080 Lisbon         # it asks for how long; answer with --task-id
+    nuncio send -a 127.0.0.1:8080 Lisbon         # the agent asks a question; answer with --task-id
 """
 
 import base64
@@ -28,12 +28,12 @@ def text_of(message):
 request = json.loads(sys.stdin.readline())
 answer = text_of(request["message"])
 
-# The first turn: there is no task yet. One process is one turn, so ask and leave.
+# The first turn has no task yet. One process runs one turn, so ask a question and exit.
 if "task" not in request:
     status("INPUT_REQUIRED", f"How many days in {answer}?")
     sys.exit()
 
-# A later turn: the task knows what was said before.
+# A later turn: the task has the earlier messages.
 place = text_of(request["task"]["history"][0])
 if answer not in ("1", "2", "3", "4", "5"):
     status("INPUT_REQUIRED", "A number from 1 to 5, please.")

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A trip planner that speaks JSON lines: it asks, streams, and gives a file and data. No library is needed.
+# A trip planner with JSON lines: asks a question, streams, and returns a file and data. No library is needed.
 #
 #     nuncio serve --jsonl -- sh planner.sh
-#     nuncio send -a 127.0.0.1:8080 Lisbon         # it asks for how long; answer with --task-id
+#     nuncio send -a 127.0.0.1:8080 Lisbon         # the agent asks a question; answer with --task-id
 
 status() { printf '{"statusUpdate":{"status":{"state":"TASK_STATE_%s","message":{"parts":[{"text":"%s"}]}}}}\n' "$1" "$2"; }
 
-# The first text in a piece of JSON, up to the quote that no backslash stands before: still escaped, as it goes out again.
+# The first text in JSON, up to the first unescaped quote. The text stays escaped, because it is written as JSON again.
 text_of() { printf '%s' "${1#*'"text":"'}" | sed 's/^\([^"\\]*\(\\.[^"\\]*\)*\)".*/\1/'; }
 
 read -r request
@@ -14,12 +14,12 @@ answer=$(text_of "$request") # the message comes first in the line
 
 case $request in
 *'"task":{'*) ;;
-*) # The first turn: there is no task yet. One process is one turn, so ask and leave.
+*) # The first turn has no task yet. One process runs one turn, so ask a question and exit.
     status INPUT_REQUIRED "How many days in $answer?"
     exit ;;
 esac
 
-# A later turn: the task knows what was said before.
+# A later turn: the task has the earlier messages.
 place=$(text_of "${request#*'"history":['}")
 case $answer in
 [1-5]) ;;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the words of a message, and answers in the shape that the client asks for by a JSON schema.
+"""Counts the words of a message, and answers with data for the client's JSON schema.
 
     nuncio serve --jsonl -- python3 shape.py
     nuncio send -a 127.0.0.1:8080 -o json --request-payload '{"message": {"parts": [{"text": "three little words",
@@ -19,7 +19,7 @@ parts = request["message"]["parts"]
 text = " ".join(part["text"] for part in parts if "text" in part)
 known = {"words": len(text.split()), "letters": len(text), "text": text}
 
-# The first part that has a schema says what the data is to look like.
+# The first part with a schema determines the form of the data.
 schemas = (part.get("metadata", {}).get("schema") for part in parts)
 schema = next(filter(None, schemas), None)
 
@@ -29,7 +29,7 @@ if schema is None:
 
 wanted = schema.get("required", ["words"])
 if unknown := [name for name in wanted if name not in known]:
-    # It is better to fail than to answer in another shape.
+    # A failure is better than an answer in another form.
     reason = f"this agent knows nothing of {', '.join(unknown)}"
     say(statusUpdate={"status": {"state": "TASK_STATE_FAILED", "message": {"parts": [{"text": reason}]}}})
     sys.exit()

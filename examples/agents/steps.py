@@ -1,8 +1,8 @@
-"""An agent whose work takes a while: it writes one line after another, and goes on where it was after a restart.
+"""An agent with slow work: writes one line after another, and continues at the same line after a restart.
 
     nuncio serve --resume --jsonl -- python3 examples/agents/steps.py
 
-STEP_SECONDS is the time that a step takes.
+STEP_SECONDS is the duration of a step.
 """
 
 import json
@@ -14,7 +14,7 @@ STEPS = ("weigh the flour", "add water and salt", "knead", "let it rise", "shape
 SECONDS = float(os.environ.get("STEP_SECONDS", "1"))
 
 request = json.loads(sys.stdin.readline())
-# What was written before a crash is in the task: one part for each step.
+# The task has one part for each step that was written before a crash.
 artifacts = request.get("task", {}).get("artifacts", [])
 done = sum(len(artifact["parts"]) for artifact in artifacts)
 
