@@ -10,17 +10,17 @@ use nuncio_model::{
 /// Whether a message with the id of an earlier one of the same caller is that message once more, so that a client can
 /// send again what it had no answer to.
 ///
-/// A repetition begins no task and no turn. It gets what the first got, or would get: a blocking call the outcome of
+/// A duplicate begins no task and no turn. It gets what the first got, or would get: a blocking call the outcome of
 /// the turn, a stream the task as it is and what follows, a call that does not want to wait the task. It may be sent
 /// over any binding and in any version, also after a restart, while the window lasts.
 ///
-/// - Content, sender and, where the repetition names them, task and context must be those of the first; else it is
+/// - Content, sender and, where the duplicate names them, task and context must be those of the first; else it is
 ///   `InvalidParams` about `message.messageId`. Configuration and metadata of the request may differ: how to wait, how
 ///   much history to give. A webhook in it is not registered again.
-/// - A direct answer without a task is not kept. A repetition that comes while the agent is at it gets the same one;
+/// - A direct answer without a task is not kept. A duplicate that comes while the agent is at it gets the same one;
 ///   one that comes later runs the agent again. So does one of a message that was refused, as nothing came of it.
 /// - Callers that cannot be told apart share their ids.
-/// - Where several nodes share the store, two repetitions that reach two of them in the moment before the agent has
+/// - Where several nodes share the store, two duplicates that reach two of them in the moment before the agent has
 ///   said a word may both begin: the store takes one. The other turn is cut off at its first word, nothing of it is
 ///   seen, and its caller gets the answer of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

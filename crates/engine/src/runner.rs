@@ -191,7 +191,7 @@ impl Runner {
             if let Some(rest) = self.rests(&mut controls) {
                 return Ok(rest);
             }
-            self.refuse_repeated(&mut controls).await;
+            self.refuse_duplicates(&mut controls).await;
             // The turn that was cut off comes before what the claim brought, or it would be taken for one that is over.
             controls.sort_by_key(|control| !matches!(control, Control::Settle(..)));
             for control in controls {

@@ -16,8 +16,8 @@ mod upkeep;
 use async_trait::async_trait;
 pub use cluster::{Cluster, Command, CommandId, CommandStatus, Enqueued, Lease, NodeId, Report};
 pub use commit::{Commit, Committed, Remember};
-pub(crate) use error::REPEATED;
 pub use error::StoreError;
+pub(crate) use error::{DEDUP, EARLIER_DEDUP};
 pub use list::{ListPage, ListQuery};
 pub use memory::{MemoryStore, MemoryStoreBuilder};
 use nuncio_model::{MessageId, PushConfigId, Scope, TaskId, TaskState, Timestamp};
@@ -42,7 +42,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// `Conflict` when the log does not end at `expected` or the epoch is not the task's; nothing is written then.
-    /// `Repeated` when that is right and a message that the commit wants to be remembered is remembered already;
+    /// `Duplicate` when that is right and a message that the commit wants to be remembered is remembered already;
     /// nothing is written then either. Where a new task clashes with another of its id and with a message, it may be
     /// either. `Full` and `Unavailable` when it cannot be written; nothing is acknowledged then.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;

@@ -7,11 +7,11 @@ use nuncio_model::{Calling, Error, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    dedup::{Dedup, check, is_duplicate, may_be_known},
     in_flight::Leader,
     inbox::TurnProgress,
     reader::{LogReader, ended_before_its_turn, settled},
     registry::TaskRef,
-    repetition::{Entry, enter, is_repeated, may_be_known},
     shared::Shared,
 };
 
@@ -45,12 +45,12 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
     let mut is_sure = false;
     loop {
         let creates = request.message.task_id.is_none() && with.new_task.is_none();
-        let leader = match enter(shared, &scope, &request.message, creates).await? {
-            Entry::First(leader) => leader,
-            Entry::Again(repetition) => {
-                return repetition.task(shared, request.returns_immediately()).await.map(Reply::Task);
+        let leader = match check(shared, &scope, &request.message, creates).await? {
+            Dedup::New(leader) => leader,
+            Dedup::Duplicate(duplicate) => {
+                return duplicate.task(shared, request.returns_immediately()).await.map(Reply::Task);
             }
-            Entry::Answered(message) => return Ok(Reply::Message(message)),
+            Dedup::Answered(message) => return Ok(Reply::Message(message)),
         };
         let outcome = match Attempt::new(shared, scope.clone(), request.clone(), with.clone(), leader) {
             Ok(attempt) => attempt.outcome().await,
@@ -58,7 +58,7 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
         };
         match outcome {
             // Another was faster, and its task is there now.
-            Err(error) if is_repeated(&error) => {}
+            Err(error) if is_duplicate(&error) => {}
             // So it may have been with this one.
             Err(error) if may_be_known(&error) && !is_sure => is_sure = true,
             outcome => return outcome,

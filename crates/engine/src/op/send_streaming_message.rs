@@ -7,10 +7,10 @@ use nuncio_model::{Error, EventStream, Reply, Scope, StreamEvent, StreamResponse
 
 use crate::{
     conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    dedup::{Dedup, check, is_duplicate, may_be_known},
     feed::{Feed, Until},
     in_flight::Leader,
     reader::LogReader,
-    repetition::{Entry, enter, is_repeated, may_be_known},
     shared::Shared,
 };
 
@@ -41,17 +41,17 @@ async fn events_once(
     let mut is_sure = false;
     loop {
         let creates = request.message.task_id.is_none() && with.new_task.is_none();
-        let leader = match enter(shared, &scope, &request.message, creates).await? {
-            Entry::First(leader) => leader,
-            Entry::Again(repetition) => return repetition.events(shared, history),
-            Entry::Answered(message) => {
+        let leader = match check(shared, &scope, &request.message, creates).await? {
+            Dedup::New(leader) => leader,
+            Dedup::Duplicate(duplicate) => return duplicate.events(shared, history),
+            Dedup::Answered(message) => {
                 let answer = StreamEvent::new(None, StreamResponse::Message(*message));
                 return Ok(Box::pin(once(ready(Ok(Arc::new(answer))))));
             }
         };
         match attempt(shared, scope.clone(), request.clone(), with.clone(), leader).await {
             // Another was faster, and its task is there now.
-            Err(error) if is_repeated(&error) => {}
+            Err(error) if is_duplicate(&error) => {}
             // So it may have been with this one.
             Err(error) if may_be_known(&error) && !is_sure => is_sure = true,
             outcome => return Ok(Box::pin(outcome?.with_history(history))),

@@ -16,15 +16,15 @@ use crate::{
 impl Runner {
     /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
     /// staged when this is called, so the store knows all that was taken.
-    pub(super) async fn refuse_repeated(&self, controls: &mut Vec<Control>) {
+    pub(super) async fn refuse_duplicates(&self, controls: &mut Vec<Control>) {
         if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Command(..)))
             && let Some(since) = self.shared.idempotency.since()
         {
-            Box::pin(self.refuse_repeated_since(since, controls)).await;
+            Box::pin(self.refuse_duplicates_since(since, controls)).await;
         }
     }
 
-    async fn refuse_repeated_since(&self, since: Timestamp, controls: &mut Vec<Control>) {
+    async fn refuse_duplicates_since(&self, since: Timestamp, controls: &mut Vec<Control>) {
         let mut taken = Vec::new();
         for control in std::mem::take(controls) {
             let Some(id) = message_id(&control).filter(|id| !id.is_empty()) else {
@@ -37,7 +37,7 @@ impl Runner {
                 continue;
             }
             match self.shared.store.task_of_message(&self.task_ref.scope, &id, since).await {
-                Ok(Some(task)) => self.refuse(control, StoreError::Repeated(task).into()),
+                Ok(Some(task)) => self.refuse(control, StoreError::Duplicate(task).into()),
                 Ok(None) => {
                     taken.push(id);
                     controls.push(control);

@@ -82,7 +82,7 @@ impl Runner {
         let live = Arc::clone(self.task_ref.live());
         loop {
             let mut step = self.step(&mut running).await;
-            running.while_owned(&live, pin!(self.refuse_repeated(&mut step.controls))).await;
+            running.while_owned(&live, pin!(self.refuse_duplicates(&mut step.controls))).await;
             let mut received = std::mem::take(&mut running.received);
             let is_flood = channel::is_flood(&received);
             for event in received.drain(..) {

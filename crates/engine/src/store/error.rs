@@ -12,7 +12,7 @@ pub enum StoreError {
     Conflict,
     /// A message that was to be remembered is remembered already, with this task.
     #[error("task {0} has the message already")]
-    Repeated(TaskId),
+    Duplicate(TaskId),
     /// Records that were asked for are no longer kept.
     #[error("the records are no longer kept")]
     Compacted,
@@ -39,8 +39,11 @@ impl StoreError {
     }
 }
 
-/// The metadata by which an error is known that says that a message came before, also where another node says it.
-pub(crate) const REPEATED: &str = "repeated";
+/// The metadata of the error for a duplicate message, also if another node reports the error.
+pub(crate) const DEDUP: &str = "dedup";
+
+/// The same metadata in commands that earlier releases have stored.
+pub(crate) const EARLIER_DEDUP: &str = "repeated";
 
 /// What a peer is told.
 impl From<StoreError> for Error {
@@ -53,12 +56,12 @@ impl From<StoreError> for Error {
             StoreError::Full(_) | StoreError::Unavailable(_) => {
                 not_now("the task store is unavailable; try again later").with_source(error)
             }
-            StoreError::Repeated(task) => Self::new(
+            StoreError::Duplicate(task) => Self::new(
                 ErrorKind::UnsupportedOperation,
                 format!("task {task} has the message already; read it with GetTask"),
             )
             .with_metadata("taskId", task.as_str())
-            .with_metadata(REPEATED, "true"),
+            .with_metadata(DEDUP, "true"),
             error => Self::internal(error),
         }
     }

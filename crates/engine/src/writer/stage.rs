@@ -6,10 +6,10 @@ use nuncio_model::{Message, StreamEvent, StreamResponse, Task, Timestamp, weight
 
 use super::LogWriter;
 use crate::{
+    dedup,
     lifecycle::{self, IllegalTransition},
     limits::Limits,
     record::{Record, Sent},
-    repetition,
     size::{self, TooMuch},
     store::{CommandId, Remember},
 };
@@ -78,7 +78,7 @@ impl LogWriter {
 
     fn remember(&mut self, messages: &[Message]) {
         if self.shared.idempotency.is_on() {
-            repetition::remember(&mut self.remember, messages);
+            dedup::remember(&mut self.remember, messages);
         }
     }
 

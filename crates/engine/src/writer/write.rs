@@ -29,7 +29,7 @@ impl LogWriter {
             outcome => outcome,
         };
         let outcome = match outcome {
-            Err(StoreError::Repeated(other)) => Box::pin(self.write_anyway(commit, &other)).await,
+            Err(StoreError::Duplicate(other)) => Box::pin(self.write_anyway(commit, &other)).await,
             Err(StoreError::Conflict) if bugs::ignores_fencing() => {
                 Box::pin(bugs::write_unfenced(&self.shared.store, commit)).await
             }
@@ -97,7 +97,7 @@ impl LogWriter {
     }
 
     pub(super) fn report(&self, error: StoreError, what: &str) -> Error {
-        if let StoreError::Repeated(other) = &error {
+        if let StoreError::Duplicate(other) = &error {
             tracing::debug!(task = %self.live.id, %other, "another node was faster to take the message");
             return error.into();
         }

@@ -362,7 +362,7 @@ impl Agent for Verbose {
 }
 
 #[tokio::test]
-async fn a_repetition_of_a_message_that_waited_gets_the_whole_task() {
+async fn a_duplicate_of_a_message_that_waited_gets_the_whole_task() {
     let window = Idempotency::Within(Duration::from_mins(10));
     for store in stores() {
         let gate = Arc::new(Semaphore::new(0));
@@ -390,7 +390,7 @@ async fn a_repetition_of_a_message_that_waited_gets_the_whole_task() {
 }
 
 #[tokio::test]
-async fn a_repetition_does_not_wait_for_an_engine_that_has_stopped() {
+async fn a_duplicate_does_not_wait_for_an_engine_that_has_stopped() {
     let window = Idempotency::Within(Duration::from_mins(10));
     let store = Rigged::new();
     let engine = after(&store, Verbose(Arc::new(Semaphore::new(0)))).idempotency(window).build();

@@ -28,7 +28,7 @@ pub(super) async fn task_of(
 pub(super) async fn repeated(links: &Links, scope: &Scope, remember: &Remember) -> Result<StoreError, StoreError> {
     for message in &remember.messages {
         if let Some(task) = task_of(links, scope, message, remember.since).await? {
-            return Ok(StoreError::Repeated(task));
+            return Ok(StoreError::Duplicate(task));
         }
     }
     Ok(unavailable("the task that had the message has just been deleted; try again"))

@@ -24,7 +24,7 @@ async fn at_once<F: ClusterFixture>(commits: Vec<(Arc<F::Node>, Writer, Vec<Stri
                 let before = task.clone();
                 match commit(&mut task, &*node, &messages, long_ago()).await {
                     Ok(_) => (task, Ok(())),
-                    Err(StoreError::Repeated(of)) => (before, Err(of.as_str().to_owned())),
+                    Err(StoreError::Duplicate(of)) => (before, Err(of.as_str().to_owned())),
                     Err(error) => panic!("{error:?}"),
                 }
             })

@@ -51,7 +51,7 @@ pub(crate) async fn find(store: &impl TaskStore, scope: &Scope, message: &str, s
 /// The task that already has the message of a refused commit.
 fn repeated(outcome: Result<Committed, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Repeated(task)) => task.as_str().to_owned(),
+        Err(StoreError::Duplicate(task)) => task.as_str().to_owned(),
         other => panic!("{other:?}"),
     }
 }

@@ -36,7 +36,7 @@ impl Messages {
     fn remember(&mut self, task: &TaskId, remember: &Remember, now: Timestamp) -> Result<(), StoreError> {
         let Remember { messages, since } = remember;
         if let Some(other) = messages.iter().find_map(|message| self.find(message, *since)) {
-            return Err(StoreError::Repeated(other));
+            return Err(StoreError::Duplicate(other));
         }
         self.forget_before(*since, FORGOTTEN * messages.len());
         for message in messages {

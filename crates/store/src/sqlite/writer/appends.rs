@@ -24,7 +24,7 @@ impl<'o> GroupWriter<'_, 'o> {
         let scope = self.scope_key(&append.scope)?;
         let Some(scope) = scope.filter(|_| !is_known) else { return Ok(Err(StoreError::Conflict)) };
         if let Some(other) = self.repeated(scope, append)? {
-            return Ok(Err(StoreError::Repeated(other)));
+            return Ok(Err(StoreError::Duplicate(other)));
         }
         let task = self.writer.next_task;
         self.writer.next_task += 1;
@@ -62,7 +62,7 @@ impl<'o> GroupWriter<'_, 'o> {
         let may_write = |head: &Head| head.sequence == append.expected && head.epoch == append.epoch;
         let Some(mut head) = head.filter(may_write) else { return Ok(Err(StoreError::Conflict)) };
         if let Some(other) = self.repeated(head.scope_key, append)? {
-            return Ok(Err(StoreError::Repeated(other)));
+            return Ok(Err(StoreError::Duplicate(other)));
         }
         self.remember(head.scope_key, head.task, append)?;
         self.new_events.extend(append.records.as_ref().map(|body| (event_key(head.task, append.sequence), &**body)));

@@ -101,7 +101,7 @@ async fn a_message_is_a_new_one_unless_ids_count() {
 }
 
 #[tokio::test]
-async fn a_repetition_gets_the_task_of_the_first() {
+async fn a_duplicate_gets_the_task_of_the_first_message() {
     let (agent, engine) = Gated::open(|turn| async move { turn.complete("done").await });
     let first = send(&engine, request()).await.unwrap();
     quiet(&engine).await;
@@ -116,7 +116,7 @@ async fn a_repetition_gets_the_task_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_repetition_waits_for_the_turn_of_the_first() {
+async fn a_duplicate_waits_for_the_turn_of_the_first() {
     let (agent, builder) = Gated::new(|turn| async move {
         turn.artifact("out").finish("x").await?;
         turn.complete("done").await
@@ -309,7 +309,7 @@ async fn ids_count_for_their_window_and_their_caller() {
 }
 
 #[tokio::test]
-async fn a_repetition_is_known_after_a_restart_and_on_another_node() {
+async fn a_duplicate_is_known_after_a_restart_and_on_another_node() {
     let store = Arc::new(MemoryStore::default());
     let (agent, builder) = Gated::new(|turn| async move { turn.ask("?").await });
     agent.gate.add_permits(1);
@@ -483,7 +483,7 @@ fn sends(engine: &Engine, request: &SendMessageRequest) -> tokio::task::JoinHand
 }
 
 #[tokio::test]
-async fn a_repetition_of_what_is_just_written_waits_for_its_turn() {
+async fn a_duplicate_of_what_is_just_written_waits_for_its_turn() {
     let (store, engine, answer) = asked(Slow(Arc::new(Semaphore::new(0)))).await;
     let gate = close(&store.answers_wait);
     let first = sends(&engine, &answer);
@@ -519,7 +519,7 @@ impl PushGuard for Slow {
 }
 
 #[tokio::test]
-async fn a_repetition_that_comes_as_its_task_ends_gets_the_task() {
+async fn a_duplicate_that_comes_as_its_task_ends_gets_the_task() {
     let gate = Arc::new(Semaphore::new(0));
     let (_, engine, answer) = asked(Slow(Arc::clone(&gate))).await;
     let hook = TaskPushNotificationConfig { url: "http://127.0.0.1:9/".into(), ..Default::default() };

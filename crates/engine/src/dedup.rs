@@ -17,28 +17,28 @@ use crate::{
     reader::{IN_HISTORY, LogReader, ended_before_its_turn},
     registry::TaskRef,
     shared::Shared,
-    store::REPEATED,
+    store::{DEDUP, EARLIER_DEDUP},
     turns::stopping_at,
 };
 
 /// What is known of a message when it comes.
-pub(crate) enum Entry {
+pub(crate) enum Dedup {
     /// It is new, or ids say nothing.
-    First(Option<Leader>),
+    New(Option<Leader>),
     /// It came before, and belongs to a task.
-    Again(Repetition),
+    Duplicate(DuplicateMessage),
     /// It came before, and this is the answer.
     Answered(Box<Message>),
 }
 
 /// A message that its task has already.
-pub(crate) struct Repetition {
+pub(crate) struct DuplicateMessage {
     task_ref: TaskRef,
-    turn: Turn,
+    turn: KnownTurn,
 }
 
 /// What is known here of the turn of a message that came before.
-enum Turn {
+enum KnownTurn {
     /// Its runner says how far it has come; or it is over, and then any rest will do.
     Known(TurnProgress),
     /// It had yet to begin, on another node or by an earlier process: the log will tell.
@@ -46,14 +46,14 @@ enum Turn {
 }
 
 /// Looks whether a message came before. `begins` says that it may begin a task, so that others wait until it has.
-pub(crate) async fn enter(
+pub(crate) async fn check(
     shared: &Arc<Shared>,
     scope: &Scope,
     message: &Message,
     begins: bool,
-) -> Result<Entry, Error> {
+) -> Result<Dedup, Error> {
     let Some(since) = shared.idempotency.since().filter(|_| !message.message_id.is_empty()) else {
-        return Ok(Entry::First(None));
+        return Ok(Dedup::New(None));
     };
     // Most of the work is for the rare case, and the future of a call should be small.
     Box::pin(look(shared, scope, message, since, begins)).await
@@ -65,21 +65,21 @@ async fn look(
     message: &Message,
     since: Timestamp,
     begins: bool,
-) -> Result<Entry, Error> {
+) -> Result<Dedup, Error> {
     loop {
         // Those that come first are noted before the store is asked, so that none is missed on its way there.
         let leader = match shared.in_flight.join_or_lead(scope, &message.message_id) {
             Position::Leader(leader) => leader,
             Position::Duplicate(outcome) => {
                 if let Some(answer) = outcome.wait().await {
-                    return Ok(Entry::Answered(Box::new(answer.clone())));
+                    return Ok(Dedup::Answered(Box::new(answer.clone())));
                 }
                 continue;
             }
         };
         return Ok(match find(shared, scope, message, since).await? {
-            Some(repetition) => Entry::Again(repetition),
-            None => Entry::First(begins.then_some(leader)),
+            Some(duplicate) => Dedup::Duplicate(duplicate),
+            None => Dedup::New(begins.then_some(leader)),
         });
     }
 }
@@ -90,7 +90,7 @@ async fn find(
     scope: &Scope,
     message: &Message,
     since: Timestamp,
-) -> Result<Option<Repetition>, Error> {
+) -> Result<Option<DuplicateMessage>, Error> {
     let Some(id) = shared.store.task_of_message(scope, &message.message_id, since).await? else { return Ok(None) };
     let task_ref = match shared.attach(scope, &id).await {
         Ok(task_ref) => task_ref,
@@ -112,14 +112,14 @@ async fn find(
         (state.progress_of(&message.message_id), may_wait)
     };
     let turn = match progress {
-        Some(progress) => Turn::Known(progress),
+        Some(progress) => KnownTurn::Known(progress),
         None if may_wait => match TurnInLog::find(shared, &task_ref, &message.message_id).await? {
-            Some(turn) => Turn::InLog(turn),
-            None => Turn::Known(TurnProgress::begun()),
+            Some(turn) => KnownTurn::InLog(turn),
+            None => KnownTurn::Known(TurnProgress::begun()),
         },
-        None => Turn::Known(TurnProgress::begun()),
+        None => KnownTurn::Known(TurnProgress::begun()),
     };
-    Ok(Some(Repetition { task_ref, turn }))
+    Ok(Some(DuplicateMessage { task_ref, turn }))
 }
 
 /// What the client sent, the newest first.
@@ -138,15 +138,15 @@ fn is_of(message: &Message, task: &Task) -> bool {
         && message.reference_task_ids == first.reference_task_ids
 }
 
-impl Repetition {
+impl DuplicateMessage {
     /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest. The
     /// engine lets go of everybody who waits when it stops; of one that comes later nobody would know.
     pub(crate) async fn task(self, shared: &Shared, at_once: bool) -> Result<Arc<Task>, Error> {
         let Self { task_ref, turn } = self;
         let progress = match turn {
             _ if at_once => return Ok(Arc::clone(&task_ref.lock().task)),
-            Turn::Known(progress) => progress,
-            Turn::InLog(turn) => return turn.rested(shared, task_ref).await,
+            KnownTurn::Known(progress) => progress,
+            KnownTurn::InLog(turn) => return turn.rested(shared, task_ref).await,
         };
         let (reader, task, _) = LogReader::from_now(task_ref);
         if shared.turns.are_draining() && !task.state().is_terminal() && !task.state().is_interrupted() {
@@ -159,8 +159,8 @@ impl Repetition {
     /// What a call that streams is answered: the task as it is, and what follows until its turn has come to rest.
     pub(crate) fn events(self, shared: &Shared, history: Option<i32>) -> Result<EventStream, Error> {
         let (until, turn) = match self.turn {
-            Turn::Known(progress) => (Until::InputRequired(progress), None),
-            Turn::InLog(turn) => (Until::Ended, Some(turn)),
+            KnownTurn::Known(progress) => (Until::InputRequired(progress), None),
+            KnownTurn::InLog(turn) => (Until::Ended, Some(turn)),
         };
         let (reader, task, sequence) = LogReader::from_now(self.task_ref);
         if shared.turns.are_draining() && !task.state().is_terminal() {
@@ -182,8 +182,8 @@ pub(crate) fn may_be_known(error: &Error) -> bool {
 }
 
 /// Whether a message was refused because it is known already.
-pub(crate) fn is_repeated(error: &Error) -> bool {
-    error.metadata().contains_key(REPEATED)
+pub(crate) fn is_duplicate(error: &Error) -> bool {
+    [DEDUP, EARLIER_DEDUP].iter().any(|key| error.metadata().contains_key(*key))
 }
 
 /// The ids among these that are to be remembered.
