@@ -16,7 +16,7 @@ mod pending;
 mod remote_call;
 mod seen;
 mod statuses;
-mod whose_turn;
+mod turn_lookup;
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) use forward::forward;
 pub(crate) use membership::Membership;
 pub(crate) use remote_call::RemoteCall;
 pub(crate) use seen::CommandGuard;
-pub(crate) use whose_turn::look_whose_turn;
+pub(crate) use turn_lookup::look_up_turns;
 
 use crate::shared::Shared;
 

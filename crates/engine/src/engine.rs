@@ -161,7 +161,7 @@ impl Engine {
     pub async fn erase(&self, erase: &Erase) -> Result<usize, Error> {
         let erased = self.0.store.erase(erase).await;
         // Also where a part of them is gone. Whoever reads one is told at the next look at the latest.
-        if let Err(error) = self.0.look_what_was_erased(erase).await {
+        if let Err(error) = self.0.find_erased(erase).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "what was erased is not looked for yet");
         }
         Ok(erased?)

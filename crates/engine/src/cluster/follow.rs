@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use nuncio_model::StreamResponse;
 
-use super::{statuses::attend, whose_turn::look_whose_turn};
+use super::{statuses::attend, turn_lookup::look_up_turns};
 use crate::{
     bus::Topic,
     feed::FILL,
@@ -42,7 +42,7 @@ pub(crate) async fn catch_up(shared: &Shared, task_ref: &TaskRef) -> Result<bool
             }
             records => records?,
         };
-        look_whose_turn(shared, live, &records).await?;
+        look_up_turns(shared, live, &records).await?;
         let window = shared.limits.backlog();
         let mut shown = after;
         for part in records.split_inclusive(rests) {
@@ -140,7 +140,7 @@ pub(super) async fn poll(shared: &Arc<Shared>, cluster: &dyn Cluster) {
         shared.registry.all().iter().filter(|live| is_followed(live)).map(|live| Topic::of(&live.id)).collect();
     let node = Topic::Node(cluster.node());
     shared.members.listeners.tidy(|topic| topic == node || topics.contains(&topic));
-    let there = match shared.look_what_is_gone().await {
+    let there = match shared.find_deleted().await {
         Ok(there) => there,
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "tasks elsewhere are not read");

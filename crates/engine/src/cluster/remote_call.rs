@@ -11,15 +11,15 @@ use tokio::{
     time::sleep,
 };
 
-use super::{command::Refusal, follow::catch_up, forward::take_over, whose_turn::note_turns};
+use super::{command::Refusal, follow::catch_up, forward::take_over, turn_lookup::note_turns};
 use crate::{
     inbox::{Accepted, Cancel, Control, TurnProgress},
-    log_turns::fold_to,
     reader::LogReader,
     registry::TaskRef,
     runner::ended,
     shared::Shared,
     store::{Cluster, CommandId, CommandStatus, StoreError},
+    turn_index::fold_to,
 };
 
 /// After how long a command is asked for by itself of which there was nothing new. It is looked at with all others each

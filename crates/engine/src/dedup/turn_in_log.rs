@@ -10,12 +10,12 @@ use nuncio_model::{Error, MessageId, StreamEvent, StreamResponse, Task, TaskStat
 use crate::{
     feed::{Feed, Until},
     live::LiveTask,
-    log_turns::{LogTurns, fold_to, read_kept},
     reader::{LogReader, ended_before_its_turn},
     record::Record,
     registry::TaskRef,
     shared::Shared,
     store::{StoreError, TaskStore},
+    turn_index::{TurnIndex, fold_to, read_kept},
     turns::stopping_at,
 };
 
@@ -32,7 +32,7 @@ impl TurnInLog {
     pub(super) async fn find(shared: &Shared, task_ref: &TaskRef, message: &MessageId) -> Result<Option<Self>, Error> {
         let (store, live) = (Arc::clone(&shared.store), Arc::clone(task_ref.live()));
         let end = live.lock().sequence;
-        let (mut turns, mut place) = (LogTurns::default(), None);
+        let (mut turns, mut place) = (TurnIndex::default(), None);
         let read = read_kept(&*store, &live.scope, &live.id, end, |record| {
             turns.take(record);
             if let Record::Received(received) = record
@@ -97,7 +97,7 @@ impl TurnInLog {
     /// Whether the turn begins before this record.
     async fn begins_before(&self, sequence: u64) -> Result<bool, StoreError> {
         let LiveTask { scope, id, .. } = &*self.live;
-        match LogTurns::read(&*self.store, scope, id, sequence).await {
+        match TurnIndex::read(&*self.store, scope, id, sequence).await {
             Ok(turns) => Ok(turns.begun(self.message).is_some_and(|begun| begun < sequence)),
             // Nobody will know any more.
             Err(StoreError::Compacted) => Ok(true),

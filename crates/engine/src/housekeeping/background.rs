@@ -98,7 +98,7 @@ async fn round(shared: &Arc<Shared>, is_time: bool) {
         }
     };
     if (is_less || is_time)
-        && let Err(error) = shared.look_what_is_gone().await
+        && let Err(error) = shared.find_deleted().await
     {
         tracing::warn!(error = &error as &dyn std::error::Error, "it is not known whether tasks were deleted");
     }

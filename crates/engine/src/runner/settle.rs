@@ -7,9 +7,9 @@ use nuncio_model::{Error, Message, Role, Scope, StreamEvent, StreamResponse, Tas
 use super::Runner;
 use crate::{
     inbox::Incoming,
-    log_turns::read_kept,
     record::{Record, Sent},
     store::{Portion, StoreError, TaskStore},
+    turn_index::read_kept,
 };
 
 impl Runner {

@@ -91,7 +91,7 @@ impl MemoryStore {
             return Err(StoreError::Conflict);
         }
         if let Err(error) = node.remember(&commit) {
-            head.gone = true;
+            head.deleted = true;
             self.tables.remove_task(&node);
             return Err(error);
         }
@@ -108,7 +108,7 @@ impl MemoryStore {
     fn append(&self, commit: Commit) -> Result<Committed, StoreError> {
         let node = self.tables.task(&commit.scope, &commit.id).ok_or(StoreError::Conflict)?;
         let mut head = node.head.lock();
-        if head.gone || head.sequence != commit.expected || commit.epoch != EPOCH {
+        if head.deleted || head.sequence != commit.expected || commit.epoch != EPOCH {
             return Err(StoreError::Conflict);
         }
         node.remember(&commit)?;
@@ -148,7 +148,7 @@ impl MemoryStore {
         let node = self.tables.task(scope, id)?;
         let mut head = node.head.lock();
         // A task without records is being created.
-        if head.gone || head.sequence == 0 { None } else { Some(look(&node, &mut head)) }
+        if head.deleted || head.sequence == 0 { None } else { Some(look(&node, &mut head)) }
     }
 }
 

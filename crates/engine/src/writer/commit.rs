@@ -79,7 +79,7 @@ impl LogWriter {
         }
         if is_shared && records.iter().any(|record| matches!(record, Record::Begun(_))) {
             // A message that came here by command while its task ran elsewhere may have this turn.
-            Box::pin(self.look_whose_turn(&records)).await;
+            Box::pin(self.look_up_turns(&records)).await;
         }
         let records = if was_early { Vec::new() } else { records };
         let backlog = self.live.publish(&records, snapshot, self.epoch, &self.shared.reader_budget);
@@ -110,8 +110,8 @@ impl LogWriter {
         is_deleted
     }
 
-    async fn look_whose_turn(&self, records: &[Record]) {
-        if let Err(error) = cluster::look_whose_turn(&self.shared, &self.live, records).await {
+    async fn look_up_turns(&self, records: &[Record]) {
+        if let Err(error) = cluster::look_up_turns(&self.shared, &self.live, records).await {
             tracing::warn!(task = %self.live.id, error = &error as &dyn std::error::Error, "whose turn begins is not known");
         }
     }

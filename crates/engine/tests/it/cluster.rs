@@ -394,7 +394,7 @@ async fn a_stream_ends_with_its_own_turn_also_after_a_takeover() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whose_turn_a_task_ends_with_is_known_after_a_takeover() {
+async fn the_turn_that_a_task_ends_with_is_known_after_a_takeover() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;

@@ -36,7 +36,7 @@ impl Line {
                 return;
             };
             // One that is locked is looked at the next time.
-            if node.head.try_lock().is_none_or(|head| !head.gone) {
+            if node.head.try_lock().is_none_or(|head| !head.deleted) {
                 self.front.push_back(node);
             }
         }

@@ -31,11 +31,11 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
         let mut room = query.page_bytes;
         for (place, entry) in entries.iter().enumerate() {
             let mut head = entry.node.head.lock();
-            moved |= head.gone || (head.at, head.state) != (entry.at, entry.state);
+            moved |= head.deleted || (head.at, head.state) != (entry.at, entry.state);
             if moved && retries > 0 {
                 break;
             }
-            if head.gone || !matches(query, &head) {
+            if head.deleted || !matches(query, &head) {
                 total = total.saturating_sub(1);
             } else {
                 let (listed, task) = (entry.node.entry(&head), head.task()?);

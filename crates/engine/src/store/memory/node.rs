@@ -46,7 +46,7 @@ pub(super) struct Head {
     pub(super) state: TaskState,
     pub(super) released: bool,
     /// Evicted: whoever still holds the node finds no task in it.
-    pub(super) gone: bool,
+    pub(super) deleted: bool,
     /// In which queues of the retention it stands.
     pub(super) queued: u8,
     rest: Option<Box<Rest>>,
@@ -79,7 +79,7 @@ impl Head {
             at: Moment::from(nuncio_model::Timestamp::default()),
             state: TaskState::Unspecified,
             released: false,
-            gone: false,
+            deleted: false,
             queued: 0,
             rest: None,
         }

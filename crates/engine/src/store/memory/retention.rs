@@ -64,7 +64,7 @@ impl Retention {
     }
 
     /// Notes that a task is gone. Called under its lock.
-    pub(super) fn gone(&self, head: &Head) {
+    pub(super) fn forget(&self, head: &Head) {
         if head.queued != 0 {
             let mut lines = self.lines.lock();
             (0..lines.len()).filter(|line| head.queued & (1 << line) != 0).for_each(|line| lines[line].one_is_gone());
@@ -80,15 +80,15 @@ impl Retention {
                 let mut head = node.head.lock();
                 head.queued &= !(1 << line);
                 let belongs = head.released && head.state.is_terminal() == (line == ENDED);
-                if !belongs || head.gone {
+                if !belongs || head.deleted {
                     continue;
                 }
                 if head.has_pending() {
                     self.released(&node, &mut head);
                     continue;
                 }
-                head.gone = true;
-                self.gone(&head);
+                head.deleted = true;
+                self.forget(&head);
                 take(&node, &mut head);
                 return;
             }

@@ -22,24 +22,24 @@ const STRETCH: usize = 256;
 /// Deletes what is old.
 pub(super) fn purge(store: &MemoryStore, purge: &Purge) -> usize {
     let before = Moment::from(purge.before);
-    let mut gone = 0;
+    let mut deleted = 0;
     for scope in store.tables.scopes(|scope| purge.is_of(&scope.tenant)) {
         for state in &purge.states {
             each_older(&scope, *state, before, |entry| {
                 let mut head = entry.node.head.lock();
                 let is_meant = head.released && head.state == *state && head.at < before;
-                if gone < purge.limit && is_meant && !head.has_pending() {
-                    gone += usize::from(store.remove(&entry.node, &mut head));
+                if deleted < purge.limit && is_meant && !head.has_pending() {
+                    deleted += usize::from(store.remove(&entry.node, &mut head));
                 }
-                gone < purge.limit
+                deleted < purge.limit
             });
         }
         store.tables.tidy_scope(&scope);
-        if gone == purge.limit {
+        if deleted == purge.limit {
             break;
         }
     }
-    gone
+    deleted
 }
 
 /// Tasks that are parked for long.
@@ -51,7 +51,7 @@ pub(super) fn resting(store: &MemoryStore, states: &[TaskState], before: Timesta
             let mut found = 0;
             each_older(&scope, *state, before, |entry| {
                 let head = entry.node.head.lock();
-                if head.released && !head.gone && (head.at, head.state) == (entry.at, entry.state) {
+                if head.released && !head.deleted && (head.at, head.state) == (entry.at, entry.state) {
                     found += 1;
                     resting.push(entry.clone());
                 }
@@ -66,14 +66,14 @@ pub(super) fn resting(store: &MemoryStore, states: &[TaskState], before: Timesta
 
 /// Deletes tasks, whatever their state.
 pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
-    let mut gone = 0;
-    let mut remove = |node: &Arc<Node>| gone += usize::from(store.remove(node, &mut node.head.lock()));
+    let mut deleted = 0;
+    let mut remove = |node: &Arc<Node>| deleted += usize::from(store.remove(node, &mut node.head.lock()));
     let scopes = match erase {
         Erase::Tenant(tenant) => store.tables.scopes(|scope| scope.tenant == *tenant),
         Erase::Scope(scope) | Erase::Context(scope, _) => store.tables.scope(scope).into_iter().collect(),
         Erase::Task(scope, id) => {
             store.tables.task(scope, id).iter().for_each(&mut remove);
-            return gone;
+            return deleted;
         }
     };
     for scope in scopes {
@@ -91,7 +91,7 @@ pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
         }
         store.tables.tidy_scope(&scope);
     }
-    gone
+    deleted
 }
 
 /// A page of all tasks: by shard of the table, and there in its order.
@@ -127,7 +127,7 @@ pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Re
 
 fn add(page: &mut ScanPage, node: &Arc<Node>) {
     let mut head = node.head.lock();
-    if head.gone || head.sequence == 0 {
+    if head.deleted || head.sequence == 0 {
         return;
     }
     let scope = node.scope.scope.clone();
@@ -151,7 +151,7 @@ pub(super) fn compact(store: &MemoryStore, before: Timestamp, limit: usize) -> R
         }
         let Some(node) = store.retention.next_log() else { break };
         let mut head = node.head.lock();
-        if head.gone || !head.released {
+        if head.deleted || !head.released {
             continue;
         }
         if head.at >= before || head.has_pending() {
@@ -187,15 +187,15 @@ pub(super) fn orphan(node: &Node) -> Orphan {
 impl MemoryStore {
     /// Takes a task out of everything. Called under its lock. `false` when it is gone already, or not there yet.
     fn remove(&self, node: &Arc<Node>, head: &mut Head) -> bool {
-        if head.gone || head.sequence == 0 {
+        if head.deleted || head.sequence == 0 {
             return false;
         }
         head.hooks().iter().for_each(|hook| self.outbox.forget(node, hook));
-        head.gone = true;
+        head.deleted = true;
         if !head.released {
-            self.work.gone(node);
+            self.work.forget(node);
         }
-        self.retention.gone(head);
+        self.retention.forget(head);
         self.forget(node, head);
         true
     }

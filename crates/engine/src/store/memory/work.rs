@@ -25,13 +25,13 @@ impl Work {
     pub(super) fn changed(&self, node: &Arc<Node>, was_at_work: bool, head: &Head) {
         match (was_at_work, !head.released) {
             (false, true) => drop(self.0.lock().insert(node.id.clone(), Arc::clone(node))),
-            (true, false) => self.gone(node),
+            (true, false) => self.forget(node),
             _ => {}
         }
     }
 
     /// The task is gone, or was let go of.
-    pub(super) fn gone(&self, node: &Node) {
+    pub(super) fn forget(&self, node: &Node) {
         self.0.lock().remove(&node.id);
     }
 
@@ -50,7 +50,7 @@ pub(super) fn at_work(store: &MemoryStore, after: Option<&str>, limit: usize) ->
         let head = node.head.lock();
         let scope = node.scope.scope.clone();
         let task = AtWork { scope, id: node.id.clone(), epoch: EPOCH, sequence: head.sequence };
-        (!head.gone && !head.released).then_some(task)
+        (!head.deleted && !head.released).then_some(task)
     };
     AtWorkPage { tasks: nodes.iter().filter_map(at_work).collect(), next }
 }
@@ -66,7 +66,7 @@ pub(super) fn orphans(store: &MemoryStore, limit: usize) -> Vec<Orphan> {
     }
     orphans.retain(|entry| {
         let head = entry.node.head.lock();
-        !head.gone && head.released && !head.state.is_terminal() && !head.state.is_interrupted()
+        !head.deleted && head.released && !head.state.is_terminal() && !head.state.is_interrupted()
     });
     orphans.sort_by(|one, two| one.place().cmp(&two.place()));
     orphans.iter().take(limit).map(|entry| orphan(&entry.node)).collect()

@@ -16,7 +16,7 @@ use crate::{
 
 /// The turns in a stretch of a log.
 #[derive(Default)]
-pub(crate) struct LogTurns {
+pub(crate) struct TurnIndex {
     /// The place behind which the log is kept.
     kept_after: u64,
     /// The places of the messages whose turns have yet to begin, first come first.
@@ -25,7 +25,7 @@ pub(crate) struct LogTurns {
     begun: BTreeMap<u64, u64>,
 }
 
-impl LogTurns {
+impl TurnIndex {
     /// Those of this task, as far as its log is kept and up to a place.
     pub(crate) async fn read(store: &dyn TaskStore, scope: &Scope, id: &TaskId, end: u64) -> Result<Self, StoreError> {
         let mut turns = Self::default();

@@ -5,15 +5,15 @@ use nuncio_model::StreamResponse;
 use super::{RemoteCall, statuses::look_up};
 use crate::{
     live::LiveTask,
-    log_turns::LogTurns,
     record::Record,
     shared::Shared,
     store::{CommandStatus, StoreError},
+    turn_index::TurnIndex,
 };
 
 /// Looks whose turn these records begin, if that is one of a message that went by command: to be done before they are
 /// shown, since it depends on it where a stream ends.
-pub(crate) async fn look_whose_turn(shared: &Shared, live: &LiveTask, records: &[Record]) -> Result<(), StoreError> {
+pub(crate) async fn look_up_turns(shared: &Shared, live: &LiveTask, records: &[Record]) -> Result<(), StoreError> {
     if !records.iter().any(may_tell) {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub(super) async fn note_turns(
         }
     }
     let Some(end) = log.filter(|_| !unknown.is_empty()) else { return Ok(()) };
-    let turns = match LogTurns::read(&*shared.store, &live.scope, &live.id, end).await {
+    let turns = match TurnIndex::read(&*shared.store, &live.scope, &live.id, end).await {
         Ok(turns) => Some(turns),
         Err(StoreError::Compacted) => None,
         Err(error) => return Err(error),

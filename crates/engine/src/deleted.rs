@@ -30,34 +30,34 @@ impl Shared {
 
     /// Whether the store still has a task that it had; one that it has not is forgotten.
     pub(crate) async fn is_there(&self, live: &Arc<LiveTask>) -> Result<bool, StoreError> {
-        Ok(live.lock().sequence == 0 || !self.there(std::slice::from_ref(live)).await?.is_empty())
+        Ok(live.lock().sequence == 0 || !self.existing_in_page(std::slice::from_ref(live)).await?.is_empty())
     }
 
     /// Asks the store for all tasks that are live. Those that it has no more are forgotten; the others are given, each
     /// with the number of its last record there.
-    pub(crate) async fn look_what_is_gone(&self) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
-        self.those_there(&self.registry.all()).await
+    pub(crate) async fn find_deleted(&self) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
+        self.existing(&self.registry.all()).await
     }
 
     /// Looks which of the tasks that an erasure means are gone, here and on other nodes. One that was begun after it is not.
-    pub(crate) async fn look_what_was_erased(&self, erase: &Erase) -> Result<(), StoreError> {
+    pub(crate) async fn find_erased(&self, erase: &Erase) -> Result<(), StoreError> {
         let mut meant = self.registry.all();
         meant.retain(|live| live.is_of(erase));
         for live in &meant {
             self.members.changed(&live.id, 0);
         }
-        self.those_there(&meant).await.map(drop)
+        self.existing(&meant).await.map(drop)
     }
 
-    async fn those_there(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
+    async fn existing(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
         let mut there = Vec::new();
         for page in tasks.chunks(PAGE) {
-            there.extend(self.there(page).await?);
+            there.extend(self.existing_in_page(page).await?);
         }
         Ok(there)
     }
 
-    async fn there(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
+    async fn existing_in_page(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
         // One that has no record here may be about to be created. What is known is looked at first: the store had that.
         let known: Vec<_> = tasks.iter().map(|live| (live, live.lock().sequence)).filter(|it| it.1 > 0).collect();
         let asked: Vec<(Scope, TaskId)> = known.iter().map(|(live, _)| (live.scope.clone(), live.id.clone())).collect();
