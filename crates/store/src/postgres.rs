@@ -1,17 +1,16 @@
 //! Tasks in a PostgreSQL database that several nodes share.
 //!
-//! - `committer`: a commit is written out as JSON by its caller, waits in the queue, and is one of a group that one
-//!   task puts into one statement on one connection.
-//! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: nearly all else is a statement each, on a few
-//!   connections that everybody shares.
-//! - `session`, `servers`, `place`, `tls`: how a connection comes to be, and comes back.
-//! - `schema`, `statements`, `sql`, `text`: how it all stands in tables, and what is said to the server.
-//! - `purge`, `erase`, `deletion`, `owners`: tasks go, in transactions of their own, and whose they are.
-//! - `beside`, `verify`: for whoever looks after the database.
+//! - `committer`: the caller serializes a commit and puts it into the queue. One task combines the queued commits into
+//!   groups and writes each group with one statement on one connection.
+//! - `links`, `read`, `messages`, `pushes`, `cluster`, `housekeeping`: most other calls. Each is one statement on one
+//!   of a few shared connections.
+//! - `session`, `servers`, `place`, `tls`: open connections, also again after a failure.
+//! - `schema`, `statements`, `sql`, `text`: the tables, the SQL statements and the encoding of text.
+//! - `purge`, `erase`, `deletion`, `owners`: delete tasks in separate transactions, and count tasks per owner.
+//! - `beside`, `verify`: functions for the administrator of the database.
 //! - `bus`: signals between nodes.
-//! - `work`: which tasks nodes are at work on, and which nobody is.
-//! - `node`, `upkeep`, `totals`, `chores`: this process among others, and what is done now and then, on a connection of
-//!   its own.
+//! - `work`: lists running tasks, and tasks that should run but have no node.
+//! - `node`, `upkeep`, `totals`, `chores`: this node, and its periodic housekeeping on a separate connection.
 
 mod beside;
 mod bus;
@@ -67,26 +66,26 @@ use self::{
 };
 use crate::append;
 
-/// Keeps tasks in a schema of a PostgreSQL database, for as many nodes as open it. PostgreSQL 14 or later.
+/// Stores tasks in a schema of a PostgreSQL database, for any number of nodes. Requires PostgreSQL 14 or later.
 ///
-/// What is acknowledged survives the end of any node by whatever cause, and that of the server as far as the server
-/// promises (`fsync`, `synchronous_commit`). Each commit is one statement, guarded by the number of the last record and
-/// the epoch of the owner, so that of two nodes that write to a task one is refused.
+/// An acknowledged commit survives any end of a node. Whether it survives the end of the server depends on the server's
+/// settings (`fsync`, `synchronous_commit`). Each commit is one statement. The statement checks the number of the last
+/// record and the epoch of the owner. Therefore, if two nodes write to a task, one of the writes is refused.
 ///
-/// Every call ends within [`PostgresOptions::longest_call`]: while the server is away it fails as `Unavailable`, and
-/// when the server is back so is the store, by itself. A commit that has no answer is in doubt; the next connection
-/// makes sure first that the one before has ended, so that nothing of it comes later, and reads of the task wait for
-/// that.
+/// Every call ends within [`PostgresOptions::longest_call`]. While the server is unreachable, calls fail as
+/// `Unavailable`. When the server is reachable again, the store works again without intervention. If the answer to a
+/// commit is lost, the state of the task is unknown. The next connection first makes sure that the previous connection
+/// has ended, so that the lost commit cannot take effect later. Reads of the task wait until then.
 ///
-/// The node has a lease from [`open`](Self::open) on, which somebody has to renew
-/// ([`Cluster::renew`](nuncio_engine::store::Cluster::renew); the engine does).
-/// [`close`](nuncio_engine::TaskStore::close) ends it at once; when the store is dropped without it, as in a crash,
-/// others take over when the lease is over.
+/// The node has a lease from [`open`](Self::open) on. The user of the store must renew the lease
+/// ([`Cluster::renew`](nuncio_engine::store::Cluster::renew)); the engine does.
+/// [`close`](nuncio_engine::TaskStore::close) ends the lease at once. If the store is dropped without `close`, as in a
+/// crash, other nodes take over its tasks when the lease expires.
 ///
-/// Push configurations stand in the database with their credentials: so does who may read it.
+/// Push configurations contain credentials, and the database stores them unencrypted: restrict access to the database.
 pub struct PostgresStore {
     connector: Arc<Connector>,
-    /// For the lease and for checks: nobody's long read is before them.
+    /// For the lease and for health checks, so that they never wait behind a long read.
     vital: Links,
     links: Links,
     /// For housekeeping.
@@ -94,35 +93,37 @@ pub struct PostgresStore {
     committer: Committer,
     offload: Offload,
     node: Node,
-    /// None where it only looks after the database.
+    /// `None` if the store was opened for administration only.
     upkeep: Option<Upkeep>,
 }
 
 impl PostgresStore {
-    /// Looks whether a database can be meant by this URL, without a connection to it.
+    /// Checks the syntax of a database URL, without a connection.
     ///
     /// # Errors
     ///
-    /// [`PostgresError::Url`] where [`open`](Self::open) would say so.
+    /// [`PostgresError::Url`] if [`open`](Self::open) would return this error.
     pub fn check_url(url: &str, options: &PostgresOptions) -> Result<(), PostgresError> {
         Place::parse(url, options).map(drop)
     }
 
-    /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, makes the schema if it is not
-    /// there, and brings it to the present version. Must be called on a tokio runtime, and the store be used on it.
+    /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Creates the schema or updates it
+    /// to the current version, if necessary. Call this function on a tokio runtime, and use the store on the same
+    /// runtime.
     ///
-    /// Parameters of the URL: `schema`; `sslmode` and `sslrootcert` as with PostgreSQL's own programs (`disable`,
-    /// `prefer` and `require`, which take any certificate, `verify-ca`, and `verify-full`, which needs no `sslrootcert`
-    /// where the system trusts who signed); and those others of PostgreSQL's programs that `tokio-postgres` knows. A
-    /// socket in the file system is `?host=/run/postgresql`, and `sslmode` says nothing for it.
+    /// Parameters of the URL: `schema`; `sslmode` and `sslrootcert` as in PostgreSQL's own programs; and the other
+    /// parameters of PostgreSQL's programs that `tokio-postgres` knows. The values of `sslmode` are `disable`, `prefer`
+    /// and `require` (which accept any certificate), `verify-ca`, and `verify-full` (which needs no `sslrootcert` if
+    /// the system trusts the issuer). A socket in the file system is `?host=/run/postgresql`; `sslmode` has no effect
+    /// on a socket.
     ///
-    /// Of several servers, `postgres://HOST,HOST/DATABASE`, the one is used that takes writes; when another is
-    /// promoted, all connections go there by themselves.
+    /// A URL can name several servers, `postgres://HOST,HOST/DATABASE`. The store uses the server that accepts writes.
+    /// When another server is promoted, all connections move to that server.
     ///
     /// # Errors
     ///
-    /// [`PostgresError`] says what to do: the URL is not valid, the database cannot be reached, is of a later release, has
-    /// something else in the schema, or refuses what is needed.
+    /// [`PostgresError`] contains a hint for the operator: the URL is not valid, or the database cannot be reached, was
+    /// written by a later release, has foreign tables in the schema, or refuses a necessary operation.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, PostgresError> {
         let (connector, mut client, _driver) = beside::connect(url, options).await?;
         let place = connector.place.to_string();
@@ -136,7 +137,7 @@ impl PostgresStore {
         };
         let node =
             cluster::join(&vital, connector.options.lease, connector.options.answer_timeout).await.map_err(unusable)?;
-        // Nobody else has this one.
+        // A random number, so that no other process has the same lock.
         let lock = i64::from_ne_bytes(RandomState::new().hash_one(node).to_ne_bytes());
         let committer = Committer::start(Arc::clone(&connector), lock);
         let upkeep = Upkeep::start(Arc::clone(&chores), committer.activity(), connector.options.log_retention);
@@ -144,12 +145,12 @@ impl PostgresStore {
         Ok(Self { connector, vital, links, chores, committer, offload, node, upkeep: Some(upkeep) })
     }
 
-    /// The database and schema, for people: `user@host/database, schema nuncio`. Without the password.
+    /// The database and schema as text: `user@host/database, schema nuncio`. Without the password.
     pub fn place(&self) -> String {
         self.connector.place.to_string()
     }
 
-    /// How many tasks it holds, of all callers.
+    /// The number of stored tasks, of all callers.
     ///
     /// # Errors
     ///

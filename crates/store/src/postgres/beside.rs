@@ -1,5 +1,5 @@
-//! The database for whoever looks after it, beside nodes that run: its schema, a store that is no node's, and how to
-//! copy it.
+//! Access for the administrator of a database while nodes use the database: its schema version, a store without a node,
+//! and the command for a backup.
 
 use std::sync::Arc;
 
@@ -20,36 +20,37 @@ use super::{
 use crate::{SchemaVersion, append};
 
 impl PostgresStore {
-    /// Which schema a database has, 0 where it has none. Changes nothing.
+    /// The version of the schema of a database; 0 if the schema does not exist. Changes nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub async fn schema(url: &str, options: PostgresOptions) -> Result<SchemaVersion, PostgresError> {
         let (connector, client, _driver) = connect(url, options).await?;
         schema::look(&client, &connector.place).await
     }
 
-    /// Makes the schema or brings it to the present version, as [`open`](Self::open) does, and says which it was
-    /// before. Of several processes that do so at once one does it, and the others wait.
+    /// Creates the schema or updates it to the current version, as [`open`](Self::open) does. Returns the previous
+    /// version. If several processes call this function at the same time, one process does the work and the others
+    /// wait.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub async fn migrate(url: &str, options: PostgresOptions) -> Result<SchemaVersion, PostgresError> {
         let (connector, mut client, _driver) = connect(url, options).await?;
         schema::prepare(&mut client, &connector.place).await
     }
 
-    /// Opens a database for looking after it, beside the nodes that run: to read, to purge, to drop logs, to erase. The
-    /// schema must be there and of the present version, and is left as it is.
+    /// Opens a database for administration while nodes use the database: to read, to purge, to delete logs and to erase
+    /// tasks. The schema must exist and have the current version. This function does not change the schema.
     ///
-    /// Such a store is no node: it has no lease, no others see it, and nothing is done in its background. Tasks that
-    /// run are others': `commit`, `claim`, and what delivers pushes are refused as `Unavailable`.
+    /// Such a store is not a node: it has no lease, other nodes do not see it, and it has no background work. Running
+    /// tasks belong to other nodes: `commit`, `claim` and the functions for deliveries are refused as `Unavailable`.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open), `Absent` and `Older`.
+    /// As for [`open`](Self::open); also `Absent` and `Older`.
     pub async fn open_beside(url: &str, options: PostgresOptions) -> Result<Self, PostgresError> {
         let (connector, client, _driver) = connect(url, options).await?;
         let SchemaVersion { found, known } = schema::look(&client, &connector.place).await?;
@@ -64,7 +65,7 @@ impl PostgresStore {
             vital: Links::new(Arc::clone(&connector), 1),
             links: Links::new(Arc::clone(&connector), connector.options.connections),
             chores: Arc::new(Chores::new(Arc::clone(&connector))),
-            // It is given nothing to write, so it never connects.
+            // The committer gets no writes, so it never connects.
             committer: Committer::start(Arc::clone(&connector), 0),
             offload: append::offload(),
             node: Node::none(),
@@ -73,7 +74,7 @@ impl PostgresStore {
         })
     }
 
-    /// The database and schema of a URL, for people: `user@host/database, schema nuncio`. Without the password.
+    /// The database and schema of a URL as text: `user@host/database, schema nuncio`. Without the password.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl PostgresStore {
         Place::parse(url, &PostgresOptions::new()).map(|place| place.to_string())
     }
 
-    /// The command that copies the schema of this URL into a file: `pg_dump`, without the password.
+    /// The `pg_dump` command that copies the schema of this URL into a file. The command does not contain the password.
     ///
     /// # Errors
     ///
@@ -95,7 +96,7 @@ impl PostgresStore {
     }
 }
 
-/// A connection for what comes before the store.
+/// Opens a connection without a store.
 pub(super) async fn connect(
     url: &str,
     options: PostgresOptions,
@@ -107,7 +108,7 @@ pub(super) async fn connect(
     Ok((connector, client, driver))
 }
 
-/// The URL for PostgreSQL's own programs: without the password, and without what only we know.
+/// The URL for PostgreSQL's own programs: without the password, and without parameters that only Nuncio knows.
 fn without_password(address: Address<'_>) -> String {
     let Address { scheme, login, place, .. } = address;
     let user = login.map(|login| format!("{}@", login.user)).unwrap_or_default();
@@ -117,7 +118,7 @@ fn without_password(address: Address<'_>) -> String {
     format!("{scheme}://{user}{place}{mark}{}", kept.join("&"))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, if necessary.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@,+%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_made_by_a_command_without_the_password() {
+    fn the_backup_command_does_not_contain_the_password() {
         for (url, file, command) in [
             (
                 "postgres://ann:p%40s/s:w@db:5433/tasks?schema=other",
@@ -151,9 +152,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is made of a URL, right or wrong.
+        /// The URL can be valid or not.
         #[test]
-        fn no_part_of_a_password_is_told(
+        fn no_message_contains_a_part_of_a_password(
             parts in proptest::collection::vec("[?@/:#=%!&,]{0,3}", 1..4),
             query in prop_oneof![Just(""), Just("?schema=x"), Just("?sslmode=require&connect_timeout=1"), Just("?a=b")],
             is_parameter: bool,

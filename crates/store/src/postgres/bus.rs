@@ -1,4 +1,4 @@
-//! Signals between nodes by `LISTEN` and `NOTIFY`, for those who have PostgreSQL anyway.
+//! Signals between nodes with `LISTEN` and `NOTIFY`, for installations that use PostgreSQL anyway.
 
 mod channels;
 mod connection;
@@ -11,26 +11,27 @@ use nuncio_engine::bus::{BoxError, Broker, Listeners};
 use self::{channels::Channels, connection::PostgresConnection};
 use super::{error::PostgresError, options::PostgresOptions, place::Place, servers::Servers, tls::Tls};
 
-/// PostgreSQL as the way that signals between nodes take; a [`RemoteBus`](nuncio_engine::bus::RemoteBus) over it is the
-/// bus.
+/// The broker for signals between nodes over PostgreSQL. A [`RemoteBus`](nuncio_engine::bus::RemoteBus) with this
+/// broker is the bus.
 ///
-/// Each node has two connections, one that listens and one that tells, and tells in groups, since a transaction with a
-/// `NOTIFY` waits for all others at its end. Signals need no disk, so none is waited for. A pooler between has to work
-/// by session; one that does not is noticed.
+/// Each node has two connections, a listening connection and a sending connection. Signals are sent in groups, because
+/// each transaction with a `NOTIFY` waits at its end for all other such transactions. Signals are not stored, so the
+/// broker does not wait for the disk. A connection pooler between node and server must use session mode. The broker
+/// detects a pooler with another mode.
 pub struct PostgresBroker {
     servers: Servers,
     channels: Arc<Channels>,
-    /// For people, without the password.
+    /// For messages to the operator, without the password.
     place: String,
 }
 
 impl PostgresBroker {
-    /// Of the database and schema of a URL, as in [`PostgresStore::open`](super::PostgresStore::open). Connects to
-    /// nobody yet.
+    /// A broker for the database and schema of a URL, as in [`PostgresStore::open`](super::PostgresStore::open). Does
+    /// not connect yet.
     ///
     /// # Errors
     ///
-    /// When the URL is not valid.
+    /// [`PostgresError::Url`] if the URL is not valid.
     pub fn new(url: &str, options: &PostgresOptions) -> Result<Self, PostgresError> {
         let mut place = Place::parse(url, options)?;
         if place.config.get_application_name() == Some("nuncio") {
@@ -43,7 +44,7 @@ impl PostgresBroker {
         })
     }
 
-    /// The database and schema, for people: `user@host/database, schema nuncio`. Without the password.
+    /// The database and schema as text: `user@host/database, schema nuncio`. Without the password.
     pub fn place(&self) -> &str {
         &self.place
     }

@@ -1,5 +1,5 @@
-//! What housekeeping says to the server: on a connection of its own, so that nobody's read waits behind it, and in
-//! portions, so that no statement takes long. A portion that was too big is tried again as a smaller one.
+//! The statements of housekeeping. They use a separate connection, so that no read waits behind them. They work in
+//! portions, so that no statement takes long. After a failure, the next portion is smaller.
 
 use std::sync::{
     Arc,
@@ -12,28 +12,28 @@ use tokio_postgres::types::ToSql;
 use super::{links::Links, read::value, session::Connector, statements::Sql, text::ScopeColumns};
 use crate::columns;
 
-/// Rows of records that are dropped in one statement, at most.
+/// The maximum number of record rows that one statement deletes.
 const PORTION: usize = 5_000;
 
-/// Tasks whose logs are dropped in one statement, at most.
+/// The maximum number of tasks of which one statement deletes logs.
 const LOGS: usize = 128;
 
-/// Messages that are forgotten in one statement, at most.
+/// The maximum number of message ids that one statement deletes.
 const MESSAGES: usize = 1_024;
 
 pub(super) struct Chores {
     links: Links,
-    /// How many rows go now: fewer after a statement that failed, more after one that did not.
+    /// The current portion size in rows. A failed statement decreases the size; a successful statement increases it.
     portion: AtomicUsize,
 }
 
-/// What a portion took.
+/// The result of one portion.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dropped {
     pub(super) rows: usize,
-    /// Tasks of which nothing more has to go.
+    /// The number of tasks that need no further deletion.
     pub(super) tasks: usize,
-    /// Tasks of which something was left before.
+    /// The number of tasks that had remaining records before the statement.
     pub(super) left: usize,
 }
 
@@ -52,8 +52,8 @@ impl Chores {
         &self.links
     }
 
-    /// Drops records of tasks that were let go of before a time, of at most so many. Those of a task that has pending records
-    /// stay; where there is a time to `put_off` to, it counts as let go of then.
+    /// Deletes records of tasks that were released before a time, of at most `tasks` tasks. Records of tasks with
+    /// pending deliveries stay. With `put_off`, the release time of such tasks is set to this time.
     pub(super) async fn drop_logs(
         &self,
         before: i64,
@@ -64,18 +64,18 @@ impl Chores {
         self.drop_rows(Sql::Prune, &[&before, &put_off, &tasks]).await
     }
 
-    /// Drops records that deleted tasks have left: these, or any.
+    /// Deletes remaining records of deleted tasks: of these tasks, or of any.
     pub(super) async fn drain(&self, tasks: Option<&[String]>) -> Result<Dropped, StoreError> {
         self.drop_rows(Sql::Drain, &[&tasks]).await
     }
 
-    /// Says a statement whose last value is how many rows may go.
+    /// Executes a statement whose last parameter is the maximum number of rows.
     async fn drop_rows(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Dropped, StoreError> {
         let portion = self.portion.load(Ordering::Relaxed);
         let rows = columns::to_column(portion as u64);
         let values: Vec<_> = values.iter().copied().chain([&rows as &(dyn ToSql + Sync)]).collect();
         let dropped = self.links.query(sql, &values).await;
-        // Slowly back: the next that is too big is a pause for all else.
+        // The size increases slowly, because a portion that is too large blocks all other housekeeping.
         let next = if dropped.is_ok() { (portion + portion / 16 + 1).min(PORTION) } else { (portion / 4).max(1) };
         self.portion.store(next, Ordering::Relaxed);
         let dropped = dropped?;
@@ -84,14 +84,15 @@ impl Chores {
         Ok(Dropped { rows: count(0)?, tasks: count(1)?, left: if row.len() > 2 { count(2)? } else { 0 } })
     }
 
-    /// Forgets messages that were remembered before a time, in milliseconds since 1970. Whether there may be more.
+    /// Deletes message ids that were stored before a time, in milliseconds since 1970. Returns whether there may be
+    /// more.
     pub(super) async fn forget_messages(&self, before: i64) -> Result<bool, StoreError> {
         let most = columns::to_column(MESSAGES as u64);
         Ok(self.links.query(Sql::Forget, &[&before, &most]).await?.len() == MESSAGES)
     }
 
-    /// Sums up the totals of these scopes: each then has a row for each state that tasks are in, but for what others
-    /// add meanwhile.
+    /// Sums up the totals of these scopes. Afterwards, each scope has one row for each state in which it has tasks, and
+    /// the rows that other commits add meanwhile.
     pub(super) async fn sum_up(&self, scopes: &[ScopeColumns]) -> Result<(), StoreError> {
         if scopes.is_empty() {
             return Ok(());
@@ -100,12 +101,13 @@ impl Chores {
         self.links.query_once(Sql::SumUp, &[&tenants, &callers]).await.map(|_| ())
     }
 
-    /// The scopes whose totals have more rows for a state than this, or any for no task at all: a thousand at most.
+    /// The scopes with more than `rows` rows of totals for a state, or with rows that sum to zero; at most 1,000
+    /// scopes.
     pub(super) async fn crowded(&self, rows: u32) -> Result<Vec<ScopeColumns>, StoreError> {
         scopes(&self.links.query(Sql::Crowded, &[&i64::from(rows)]).await?)
     }
 
-    /// Those of these scopes whose totals name a state that no task is in.
+    /// The scopes among these that have rows of totals for a state without tasks.
     pub(super) async fn nobodys(&self, among: &[ScopeColumns]) -> Result<Vec<ScopeColumns>, StoreError> {
         let (tenants, callers) = in_columns(among);
         scopes(&self.links.query(Sql::Nobodys, &[&tenants, &callers]).await?)

@@ -1,10 +1,11 @@
-//! The way of a commit to the server: one task, one connection, groups of commits in one statement each.
+//! Writes commits: one task, one connection, groups of commits in one statement each.
 //!
-//! Whatever waits while one group is being written becomes the next. A group is a single statement, so nothing is ever
-//! left half done, and an owner that is frozen in the middle holds no lock.
+//! All commits that wait while a group is written become the next group. A group is a single statement. Therefore a
+//! group is never left half done, and a node that is suspended during a group holds no lock.
 //!
-//! A connection that breaks says nothing of what was under way. So the next one first makes sure that the one before
-//! has ended, by a lock that a node has once; only then what was in doubt is known: nothing of it can come later.
+//! When a connection breaks, the outcome of its statements is unknown. Each node has one advisory lock. With this lock,
+//! the next connection first makes sure that the previous connection has ended. Only then the state of the affected
+//! tasks is final: none of the earlier statements can take effect later.
 
 mod batch;
 mod doubt;
@@ -38,21 +39,20 @@ use self::worker::Worker;
 use super::{error::unavailable, session::Connector};
 use crate::{append::Append, error::closed};
 
-/// A write.
 #[derive(Debug)]
 pub(super) enum Op {
     /// A commit to a log, by this node.
     Append(Box<Append>, NodeId),
-    /// Takes a task over.
+    /// Claims a task for a node.
     Claim { scope: Scope, id: TaskId, node: NodeId },
-    /// Finds out whether writing works.
+    /// Checks whether writing works.
     Probe,
-    /// Nothing is written after this.
+    /// Ends the committer. Later writes are refused.
     Close,
 }
 
 impl Op {
-    /// The task that it changes.
+    /// The task that the write changes.
     fn task(&self) -> Option<&TaskId> {
         match self {
             Self::Append(append, _) => Some(&append.id),
@@ -61,7 +61,7 @@ impl Op {
         }
     }
 
-    /// How many bytes go over the wire, nearly.
+    /// The approximate number of bytes that are sent to the server.
     fn len(&self) -> usize {
         match self {
             Self::Append(append, _) => {
@@ -73,25 +73,25 @@ impl Op {
     }
 }
 
-/// What a write did.
+/// The result of a successful write.
 #[derive(Debug)]
 pub(super) enum Done {
     Committed(Committed),
-    /// What came of a claim; `None` where there is no such task.
+    /// The result of a claim; `None` if the task does not exist.
     Claimed(Option<Claimed>),
-    /// Nothing was written: a message of the commit is known already.
+    /// Nothing was written: a message of the commit is a duplicate.
     Repeated,
     Nothing,
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claimed {
-    /// The task is this node's under this epoch, or has ended.
+    /// The task belongs to this node under this epoch, or has ended.
     Owned { abandoned: bool, epoch: u64 },
-    /// A node that lives is at work on it.
+    /// The task is running on another node with a valid lease.
     Held(NodeId),
-    /// This node has no lease to claim it under.
+    /// This node has no valid lease.
     NoLease,
 }
 
@@ -100,30 +100,30 @@ pub(super) type Outcome = Result<Done, StoreError>;
 struct Job {
     op: Op,
     reply: oneshot::Sender<Outcome>,
-    /// It is not begun after this.
+    /// After this time, the write must not be started.
     deadline: Instant,
 }
 
 impl Job {
-    /// Whoever dropped the receiver does not want to know.
+    /// Sends the outcome. The caller may have dropped the receiver.
     fn answer(self, outcome: Outcome) {
         drop(self.reply.send(outcome));
     }
 }
 
-/// Where writes wait.
+/// The queue of writes.
 pub(super) struct Committer {
     jobs: mpsc::Sender<Job>,
     doubt: Arc<Doubt>,
     is_failing: Arc<AtomicBool>,
-    /// Whether anything was written since somebody last looked.
+    /// Whether anything was written since the flag was last cleared.
     has_written: Arc<AtomicBool>,
     connector: Arc<Connector>,
     worker: AbortHandle,
 }
 
 impl Committer {
-    /// Starts the task that writes. `lock` is this process's own among all that have the schema open.
+    /// Starts the task that writes. `lock` must differ from the locks of all other processes that use the schema.
     pub(super) fn start(connector: Arc<Connector>, lock: i64) -> Self {
         let (jobs, waiting) = mpsc::channel(connector.options.queue.max(1));
         let (doubt, is_failing) = (Arc::new(Doubt::default()), Arc::new(AtomicBool::new(false)));
@@ -143,12 +143,14 @@ impl Committer {
         Self { jobs, doubt, is_failing, has_written, connector, worker }
     }
 
-    /// Writes, and waits for it to be in the database. When the future is dropped the write may still happen.
+    /// Queues a write and waits until the write is in the database. If the future is dropped, the write may still be
+    /// executed.
     pub(super) async fn write(&self, op: Op) -> Outcome {
         let (reply, outcome) = oneshot::channel();
         let deadline = Instant::now() + self.connector.options.patience;
         let room = timeout_at(deadline, self.jobs.reserve()).await;
-        let room = room.map_err(|_| unavailable("too many commits wait for the database"))?.map_err(|_| closed())?;
+        let room =
+            room.map_err(|_| unavailable("the queue of commits is full; try again later"))?.map_err(|_| closed())?;
         room.send(Job { op, reply, deadline });
         outcome.await.map_err(|_| closed())?
     }
@@ -162,13 +164,13 @@ impl Committer {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Whether anything was written since the last time.
+    /// The flag that is set after each write.
     pub(super) fn activity(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.has_written)
     }
 }
 
-/// Commits that are under way then may still be written; nobody waits for them any more.
+/// Commits in progress may still be written after the drop.
 impl Drop for Committer {
     fn drop(&mut self) {
         self.worker.abort();

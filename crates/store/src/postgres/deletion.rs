@@ -1,8 +1,9 @@
-//! Deletes tasks, also while nodes write to them.
+//! Deletes tasks while nodes write to them.
 //!
-//! They are locked by one statement and deleted by another, which sees what was committed until they were locked. A
-//! single statement would not: rows of a commit that it had to wait for would stay. They are locked in the order in
-//! which commits lock them, and their records go after them, in portions.
+//! One statement locks the tasks and a second statement deletes them. The second statement sees everything that was
+//! committed before the locks. A single statement would not: if it had to wait for a commit, it would not delete the
+//! new rows of this commit. The tasks are locked in the order in which commits lock them. Their records are deleted
+//! afterwards, in portions.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -17,32 +18,33 @@ use super::{
     text::ScopeColumns,
 };
 
-/// Tasks that are deleted at a time, at most: their rows are held for no longer than a few commits take.
+/// The maximum number of tasks per step. The rows of these tasks are locked for a time in which a few commits could
+/// run.
 pub(super) const STEP: usize = 100;
 
-/// How often a step is tried that was in somebody's way, or too big, and the pause between.
+/// How many times a step is repeated after a lock conflict or a timeout, and the pause between.
 const TRIES: (u32, Duration) = (8, Duration::from_millis(50));
 
-/// How long others may take that drain the same tasks.
+/// How long another process may take to delete the records of the same tasks.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const DELETE: &str = include_str!("sql/delete.sql");
 
-/// What of the tasks that are given is meant: `None` for all.
+/// The condition for deleting a task; `None` deletes all given tasks.
 pub(super) struct Condition<'a> {
-    /// What must hold of a task, in SQL; its values are counted from 2.
+    /// The condition in SQL. Its parameters are numbered from 2.
     pub(super) holds: &'a str,
     pub(super) values: Vec<&'a (dyn ToSql + Sync)>,
 }
 
-/// A connection to delete by.
+/// A connection for deletions.
 pub(super) struct Deletion<'a> {
     connector: &'a Connector,
     chores: &'a Chores,
     client: Client,
     _driver: Driver,
     step: usize,
-    /// Whose tasks were deleted.
+    /// The scopes of the deleted tasks.
     scopes: BTreeSet<(String, String)>,
 }
 
@@ -52,14 +54,14 @@ impl<'a> Deletion<'a> {
         Ok(Self { connector, chores, client, _driver: driver, step: STEP, scopes: BTreeSet::new() })
     }
 
-    /// Tasks that a query gives in its first column.
+    /// The tasks that a query returns in its first column.
     pub(super) async fn find(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<String>, StoreError> {
         let rows = timeout(self.connector.options.answer_timeout, self.client.query(sql, values)).await;
         first_column(&rows.map_err(unavailable)?.map_err(store_error)?).map_err(store_error)
     }
 
-    /// Deletes those of these tasks that are meant, with all that is theirs. How many. Where only some are meant, those
-    /// stay that somebody writes to just now, or that push configurations have pending records of.
+    /// Deletes the tasks that meet the condition, with all of their data. Returns the number of deleted tasks. With a
+    /// condition, a task stays if a node writes to the task at this moment, or if deliveries are pending.
     pub(super) async fn delete(
         &mut self,
         mut tasks: &[String],
@@ -88,16 +90,18 @@ impl<'a> Deletion<'a> {
         Ok(gone)
     }
 
-    /// Drops the records that these tasks have left.
+    /// Deletes the remaining records of these tasks.
     async fn drain(&self, tasks: &[String]) -> Result<(), StoreError> {
         let (deadline, mut tries) = (Instant::now() + PATIENCE, 0);
         loop {
             match self.chores.drain(Some(tasks)).await {
                 Ok(dropped) if dropped.left <= dropped.tasks => return Ok(()),
-                // Another node is at it.
+                // Another node is deleting these records.
                 Ok(dropped) if dropped.is_nothing() && Instant::now() < deadline => sleep(TRIES.1).await,
                 Ok(dropped) if dropped.is_nothing() => {
-                    return Err(unavailable("records of deleted tasks are still there; they go by and by"));
+                    return Err(unavailable(
+                        "cannot delete the records of deleted tasks in time; housekeeping deletes them later",
+                    ));
                 }
                 Ok(_) => tries = 0,
                 Err(error) if tries == TRIES.0 => return Err(error),
@@ -106,7 +110,7 @@ impl<'a> Deletion<'a> {
         }
     }
 
-    /// Sees to it that nothing names those any more who have no tasks left.
+    /// Removes the rows of totals of scopes that have no tasks any more, so that their names are no longer stored.
     pub(super) async fn end(self) -> Result<(), StoreError> {
         let mut left: Vec<_> =
             self.scopes.into_iter().map(|(tenant, caller)| ScopeColumns { tenant, caller }).collect();
@@ -118,7 +122,7 @@ impl<'a> Deletion<'a> {
             }
             left = nobodys;
             if left.is_empty() || tries == TRIES.0 {
-                // The rest is for the upkeep.
+                // Housekeeping removes the rest.
                 break;
             }
             sleep(TRIES.1).await;
@@ -127,7 +131,7 @@ impl<'a> Deletion<'a> {
     }
 }
 
-/// Locks and deletes: how many, and whose they were.
+/// Locks and deletes tasks. Returns the number of deleted tasks and their scopes.
 async fn step(
     client: &mut Client,
     tasks: &[String],
@@ -153,7 +157,7 @@ fn first_column(rows: &[Row]) -> Result<Vec<String>, Error> {
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
-/// Whether the same may be done a little later, or fewer at a time.
+/// Whether the statement may succeed later or with fewer tasks.
 fn may_go_later(error: &Error) -> bool {
     [SqlState::T_R_DEADLOCK_DETECTED, SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED]
         .iter()

@@ -1,4 +1,4 @@
-//! Deletes somebody's tasks.
+//! Erases the tasks of a tenant, a scope or a context, or a single task.
 
 use nuncio_engine::{StoreError, store::Erase};
 use nuncio_model::Scope;
@@ -11,7 +11,7 @@ use super::{
     text::{ScopeColumns, to_column},
 };
 
-/// Deletes somebody's tasks, and says how many.
+/// Deletes the selected tasks and returns their number.
 pub(super) async fn erase(connector: &Connector, chores: &Chores, erase: &Erase) -> Result<usize, StoreError> {
     let (what, values): (&str, Vec<String>) = match erase {
         Erase::Tenant(tenant) => ("tenant = $1", vec![to_column(tenant.as_str()).into_owned()]),
@@ -36,7 +36,7 @@ pub(super) async fn erase(connector: &Connector, chores: &Chores, erase: &Erase)
     ended.map(|()| erased)
 }
 
-/// Deletes what is found until nothing is.
+/// Deletes tasks until the query finds none.
 async fn every(deletion: &mut Deletion<'_>, find: &str, values: &[&(dyn ToSql + Sync)]) -> Result<usize, StoreError> {
     let mut erased = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What can go wrong with a database, in the words of the seam.
+//! Converts errors of PostgreSQL to errors of the store.
 
 use std::error::Error as _;
 
@@ -10,47 +10,47 @@ use tokio_postgres::{
     error::{DbError, Severity, SqlState},
 };
 
-/// Why a database could not be opened. What it says has no password in it.
+/// The reason why a database could not be opened. The text contains no password.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The URL is not one, or asks for what is not there.
+    /// The URL is not valid or names a file that cannot be used.
     #[error("the database's URL is not valid: {0}; write it as postgres://USER:PASSWORD@HOST/DATABASE?schema=nuncio")]
     Url(String),
-    /// It cannot be reached, or does not let this user in.
+    /// The database cannot be reached or rejects the user.
     #[error("the database {place} cannot be reached: {reason}")]
     Unreachable {
         /// The database, without the password.
         place: String,
-        /// Why.
+        /// The reason as text.
         reason: String,
-        /// Why, as it was told.
+        /// The original error.
         #[source]
         source: Option<Error>,
     },
-    /// A later release has written it.
+    /// A later release wrote the schema.
     #[error(
         "the database {place} has version {found} and this release knows up to {known}; use the release that wrote it, or a later one"
     )]
     Newer {
         /// The database and schema.
         place: String,
-        /// Its version.
+        /// The version of the schema.
         found: i64,
         /// The latest version that is known here.
         known: i64,
     },
-    /// An earlier release has written it.
+    /// An earlier release wrote the schema.
     #[error("the database {place} has version {found} and this release has {known}; run `nuncio db migrate`")]
     Older {
         /// The database and schema.
         place: String,
-        /// Its version.
+        /// The version of the schema.
         found: i64,
         /// The version of this release.
         known: i64,
     },
-    /// There is nothing of Nuncio in it.
+    /// The schema does not exist.
     #[error(
         "there are no tasks at {place}; name the store that is served with --store, or make it with `nuncio db migrate`"
     )]
@@ -58,30 +58,30 @@ pub enum PostgresError {
         /// The database and schema.
         place: String,
     },
-    /// The schema has tables of something else.
+    /// The schema contains tables of another program.
     #[error("{place} has tables, but not those of Nuncio; name another schema: ?schema=NAME")]
     Foreign {
         /// The database and schema.
         place: String,
     },
-    /// Its encoding cannot hold every text.
+    /// The encoding of the database cannot represent every text.
     #[error(
         "the database {place} has the encoding {encoding}; make one with UTF8: createdb --encoding=UTF8 --template=template0"
     )]
     Encoding {
         /// The database.
         place: String,
-        /// Its encoding.
+        /// The encoding of the database.
         encoding: String,
     },
-    /// It refuses what a store needs.
+    /// The database refuses an operation that the store needs.
     #[error("the database {place} cannot be used: {reason}")]
     Unusable {
         /// The database.
         place: String,
-        /// Why.
+        /// The reason as text.
         reason: String,
-        /// Why, as it was told.
+        /// The original error.
         #[source]
         source: Option<Error>,
     },
@@ -89,7 +89,7 @@ pub enum PostgresError {
 
 nuncio_model::debug_is_text!(PostgresError);
 
-/// An error of PostgreSQL as one of the store.
+/// Converts an error of PostgreSQL.
 pub(super) fn store_error(error: Error) -> StoreError {
     let code = error.code();
     if is_full(&error) {
@@ -101,24 +101,24 @@ pub(super) fn store_error(error: Error) -> StoreError {
     }
 }
 
-/// Whether the server has no room.
+/// Whether the disk of the server is full.
 pub(super) fn is_full(error: &Error) -> bool {
     error.code() == Some(&SqlState::DISK_FULL)
 }
 
-/// Whether the server has said that it did nothing. Everything else, an end of the connection above all, says nothing
-/// of what was done.
+/// Whether the server has confirmed that it did nothing. All other errors, in particular the end of the connection,
+/// leave the outcome unknown.
 pub(super) fn is_refusal(error: &Error) -> bool {
     error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error))
 }
 
-/// Whether a commit was refused because a message that it was to remember is known already.
+/// Whether a commit was refused because one of its messages is a duplicate.
 pub(super) fn is_repetition(error: &Error) -> bool {
     let is_time = |error: &DbError| error.table() == Some("messages") && error.column() == Some("at");
     error.code() == Some(&SqlState::NOT_NULL_VIOLATION) && error.as_db_error().is_some_and(is_time)
 }
 
-/// Whether a server that can only be read, one that follows another, was asked to write.
+/// Whether a write was sent to a read-only server, for example a standby.
 pub(super) fn is_read_only(error: &Error) -> bool {
     error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION)
 }
@@ -132,25 +132,26 @@ pub(super) fn explain(error: &Error) -> String {
     error.as_db_error().map_or_else(|| with_causes(error), |told| told.message().to_owned())
 }
 
-/// What to do about a connection that failed for TLS, or for want of it.
+/// The hint for a connection that failed because of TLS, or because TLS is missing.
 pub(super) fn advice_on_tls(error: &Error, is_without: bool) -> Option<&'static str> {
     if let Some(told) = error.as_db_error() {
-        // What `hostssl` without a line for others comes to.
+        // The server reports this if it has only a `hostssl` line for the client.
         let is_about_encryption = told.message().ends_with("no encryption");
-        return (is_without && is_about_encryption)
-            .then_some("it may want TLS: say sslmode=verify-full, or require for any certificate");
+        return (is_without && is_about_encryption).then_some(
+            "the server may require TLS: use sslmode=verify-full, or sslmode=require to accept any certificate",
+        );
     }
     let cause = error.source()?;
     let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     match inner.and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => Some("name the host as its certificate does, or say sslmode=verify-ca to take any name"),
-        Some(rustls::Error::InvalidCertificate(_)) => {
-            Some("name who signed its certificate with sslrootcert=FILE, or say sslmode=require to take any")
-        }
+        )) => Some("use the host name in the server's certificate, or sslmode=verify-ca to accept any name"),
+        Some(rustls::Error::InvalidCertificate(_)) => Some(
+            "name the file of the trusted certificates with sslrootcert=FILE, or use sslmode=require to accept any certificate",
+        ),
         _ if cause.to_string() == "server does not support TLS" => {
-            Some("turn on `ssl` in the server, or say sslmode=prefer to do without")
+            Some("turn on `ssl` in the server, or use sslmode=prefer to connect without TLS")
         }
         _ => None,
     }

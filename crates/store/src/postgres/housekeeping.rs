@@ -1,4 +1,4 @@
-//! Tasks that wait, logs that are dropped, and all there are.
+//! The reads of housekeeping: parked tasks, logs to delete, and a scan of all tasks.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::{
     columns::{self, Moment},
 };
 
-/// Tasks that are parked for long, oldest first.
+/// Tasks that were parked before a time, oldest first.
 pub(super) async fn resting(
     links: &Links,
     states: &[TaskState],
@@ -38,12 +38,12 @@ pub(super) async fn resting(
     rows.iter().map(orphan).collect()
 }
 
-/// A task in the columns tenant, caller and id.
+/// Reads a task from the columns tenant, caller and id.
 pub(super) fn orphan(row: &Row) -> Result<Orphan, StoreError> {
     Ok(Orphan { scope: text::scope(value(row, 0)?, value(row, 1)?)?, id: from_column(value(row, 2)?).as_ref().into() })
 }
 
-/// Drops logs.
+/// Deletes logs of tasks that were released before a time.
 pub(super) async fn compact(chores: &Chores, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
     let (before, mut compacted) = (before.as_millisecond(), 0);
     while compacted < limit {
@@ -56,10 +56,10 @@ pub(super) async fn compact(chores: &Chores, before: Timestamp, limit: usize) ->
     Ok(compacted)
 }
 
-/// What a cursor begins with, to tell one of ours.
+/// The prefix of a cursor, to recognize cursors of this store.
 const CURSOR: &str = "task ";
 
-/// A page of all tasks, by id.
+/// A page of all tasks, in the order of their ids.
 pub(super) async fn scan(links: &Links, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
     let after = after.map_or(Ok(String::new()), decode)?;
     let rows = links.query(Sql::Scan, &[&&*to_column(&after), &columns::to_column(limit as u64)]).await?;

@@ -1,7 +1,8 @@
-//! The connections for reading and for small writes.
+//! Shared connections for reads and small writes.
 //!
-//! A call takes the one with the fewest statements under way, and does not have it for itself: statements go one behind
-//! the other. So few connections serve many readers, and a pool that lends them out would only add a wait.
+//! A call uses the connection with the fewest statements in progress. The call does not own the connection: statements
+//! of several calls are sent one after the other, without waiting for the answers. Therefore a few connections serve
+//! many readers. A pool that lends connections would only add waiting time.
 
 use std::{
     sync::{
@@ -40,7 +41,7 @@ struct Link {
 struct Slot {
     session: Option<Arc<Session>>,
     failures: Failures,
-    /// No attempt to connect before this.
+    /// The time before which no new attempt to connect is made.
     rests_until: Option<Instant>,
 }
 
@@ -49,14 +50,14 @@ impl Links {
         Self { connector, links: (0..connections.max(1)).map(|_| Link::default()).collect() }
     }
 
-    /// Says a statement that does no harm when it is said twice: again, once, when the connection breaks.
+    /// Executes an idempotent statement. If the connection breaks, the statement is executed once more.
     pub(super) async fn query(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
         self.query_within(self.connector.options.answer_timeout, sql, values).await
     }
 
-    /// The same for what must be known sooner: a connection and an answer that take longer than this, each time that it
-    /// is said, come too late, and a connection on which an answer does is not used again. Whoever cuts the wait short
-    /// from outside instead keeps the one that says nothing.
+    /// Like [`query`](Self::query), with a shorter time limit. The limit applies to connecting and to the answer, in
+    /// each of the two attempts. After a timeout, the connection is not used again. A caller must not use an outer
+    /// timeout instead: the unresponsive connection would then stay in use.
     pub(super) async fn query_within(
         &self,
         bound: Duration,
@@ -70,13 +71,13 @@ impl Links {
                 Err(store_error(error))
             }
             Err(failure) => {
-                tracing::debug!(%failure, ?sql, "a statement is said again on a new connection");
+                tracing::debug!(%failure, ?sql, "store: cannot execute a statement; trying again on a new connection");
                 self.attempt(sql, values, bound).await?.map_err(into_store_error)
             }
         }
     }
 
-    /// Says a statement once.
+    /// Executes a statement once.
     pub(super) async fn query_once(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
         self.attempt(sql, values, self.connector.options.answer_timeout).await?.map_err(into_store_error)
     }
@@ -125,7 +126,7 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Link {
-    /// The connection, made anew where it was lost.
+    /// The connection. If the connection was lost, opens a new connection.
     async fn session(&self, connector: &Connector, deadline: Instant) -> Result<Arc<Session>, StoreError> {
         let late = |_| unavailable("there is no connection to the database yet");
         let mut slot = timeout_at(deadline, self.slot.lock()).await.map_err(late)?;
@@ -155,8 +156,8 @@ impl Link {
         }
     }
 
-    /// A connection on which something went wrong is not used again. Nobody waits for that: whoever has the slot may be
-    /// connecting.
+    /// Marks a connection as failed, so that it is not used again. This function does not wait: another call may hold
+    /// the slot while it connects.
     fn give_up(&self, broken: &Arc<Session>) {
         broken.give_up();
         if let Ok(mut slot) = self.slot.try_lock() {

@@ -1,4 +1,4 @@
-//! This node among those that have the store open.
+//! The identity of this node among the nodes that use the store.
 
 use std::{
     collections::HashMap,
@@ -19,8 +19,9 @@ use super::error::unavailable;
 #[derive(Debug)]
 pub(super) struct Node {
     id: AtomicU64,
-    /// Tasks that this node may have claimed without knowing: the claim's answer was lost, or nobody waited for it.
-    /// They would be this node's for ever, and nobody at work on them. Since when.
+    /// Tasks that this node may have claimed without a known result, because the answer was lost or the caller was
+    /// dropped. Without this list, such tasks would belong to this node forever, but without a runner. The value is the
+    /// time of the claim.
     unknown_claims: Mutex<HashMap<(Scope, TaskId), Instant>>,
 }
 
@@ -29,20 +30,20 @@ impl Node {
         Self { id: AtomicU64::new(id.0), unknown_claims: Mutex::default() }
     }
 
-    /// That of a store that only looks after the database. No node has this id, as they are counted from 1.
+    /// The identity of a store that is opened for administration. No node has the id 0, because ids start at 1.
     pub(super) fn none() -> Self {
         Self::new(NodeId(0))
     }
 
-    /// Whether this is no node.
+    /// Whether this store is opened for administration and is not a node.
     pub(super) fn is_none(&self) -> bool {
         self.id() == NodeId(0)
     }
 
-    /// The id to work under.
+    /// The id of this node, for work on tasks.
     pub(super) fn at_work(&self) -> Result<NodeId, StoreError> {
         if self.is_none() {
-            return Err(unavailable("the store was opened to look after it, not to work on tasks"));
+            return Err(unavailable("the store was opened for administration and cannot work on tasks"));
         }
         Ok(self.id())
     }
@@ -51,13 +52,13 @@ impl Node {
         NodeId(self.id.load(Ordering::Acquire))
     }
 
-    /// Goes on under another id. What the old one has is others' to claim.
+    /// Continues with a new id. Other nodes can claim the tasks of the old id.
     pub(super) fn reborn(&self, id: NodeId) {
         self.id.store(id.0, Ordering::Release);
         self.unknown_claims.lock().clear();
     }
 
-    /// To be held while a claim is under way, and let go of by [`Claiming::known`].
+    /// Must be held during a claim. [`Claiming::known`] marks the claim as completed.
     pub(super) fn claiming(&self, scope: &Scope, id: &TaskId) -> Claiming<'_> {
         Claiming { node: self, task: Some((scope.clone(), id.clone())) }
     }
@@ -66,8 +67,9 @@ impl Node {
         self.unknown_claims.lock().keys().map(|(_, id)| id.clone()).collect()
     }
 
-    /// Forgets those that the store says are not this node's, all of which is known: `owned` are. A claim that is
-    /// younger than the longest call may still be on its way; one that is older was made by now, or never will be.
+    /// Removes the tasks that do not belong to this node. `owned` must contain all unknown claims that belong to this
+    /// node. A claim that is younger than the longest call may still be executed. An older claim either was executed or
+    /// will never be.
     pub(super) fn forget_unknown(&self, owned: &[Orphan], longest_call: Duration) {
         self.unknown_claims.lock().retain(|(scope, id), since| {
             since.elapsed() <= longest_call || owned.iter().any(|it| it.id == *id && it.scope == *scope)
@@ -75,14 +77,14 @@ impl Node {
     }
 }
 
-/// A claim whose outcome is not known yet.
+/// A claim with an unknown result.
 pub(super) struct Claiming<'a> {
     node: &'a Node,
     task: Option<(Scope, TaskId)>,
 }
 
 impl Claiming<'_> {
-    /// Its outcome is known, and whoever asked is told.
+    /// Marks the result as known. Must be called when the caller gets the result.
     pub(super) fn known(mut self) {
         if let Some(task) = self.task.take() {
             self.node.unknown_claims.lock().remove(&task);
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_that_nobody_heard_of_is_kept_in_mind_until_it_is_known_to_have_come_to_nothing() {
+    fn an_unknown_claim_is_remembered_until_the_store_shows_it_failed() {
         let (node, scope) = (Node::new(NodeId(1)), Scope::open());
         let (call, long) = (Duration::ZERO, Duration::from_mins(1));
         let ids = || {
@@ -116,7 +118,7 @@ mod tests {
         assert_eq!(ids(), ["landed", "lost"]);
         let landed = [Orphan { scope: scope.clone(), id: "landed".into() }];
         node.forget_unknown(&landed, long);
-        assert_eq!(ids(), ["landed", "lost"], "it may still be on its way");
+        assert_eq!(ids(), ["landed", "lost"], "the claim may still be executed");
         std::thread::sleep(Duration::from_millis(1));
         node.forget_unknown(&landed, call);
         assert_eq!(ids(), ["landed"]);

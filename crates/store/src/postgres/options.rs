@@ -1,4 +1,4 @@
-//! What can be set when a database is opened.
+//! Options of a PostgreSQL database.
 
 use std::time::Duration;
 
@@ -6,32 +6,34 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The schema that the tables are in, made if it is not there; several in one database are several stores.
-    /// `nuncio`, unless the URL has a `schema`.
+    /// The schema of the tables. It is created if it does not exist. Several schemas in one database are separate
+    /// stores. Default: the parameter `schema` of the URL, or else `nuncio`.
     pub schema: Option<Box<str>>,
-    /// How long this node may be silent before others take its tasks over. 10 s, at least 1 s.
+    /// The lease: if this node does not renew its lease for this time, other nodes take over its tasks. Default: 10 s,
+    /// at least 1 s.
     pub lease: Duration,
-    /// Connections for reading and for small writes; commits, the lease and housekeeping have one each
-    /// besides, and there is one more while tasks are deleted. 4.
+    /// The number of connections for reads and small writes. Commits, the lease and housekeeping use one further
+    /// connection each. A deletion of tasks uses one more. Default: 4.
     pub connections: usize,
-    /// How many commits can wait to be written; more wait for room. 1024.
+    /// The maximum number of commits that wait for the database. Further callers wait for a free place. Default: 1024.
     pub queue: usize,
-    /// How long one attempt to connect may take. 5 s.
+    /// The time limit for one attempt to connect. Default: 5 s.
     pub connect_timeout: Duration,
-    /// How long a call waits for room in the queue, and for a connection to come back that was lost. 3 s.
+    /// How long a call waits for a place in the queue, and for a lost connection to be replaced. Default: 3 s.
     pub patience: Duration,
-    /// How long the server may work at one statement. 5 s.
+    /// How long the server may execute one statement. Default: 5 s.
     pub statement_timeout: Duration,
-    /// How long a statement may wait for a lock. 2 s.
+    /// How long a statement may wait for a lock. Default: 2 s.
     pub lock_timeout: Duration,
-    /// How long an answer is waited for; after that the connection counts as broken. Longer than the server may work,
-    /// or it is taken so. 7 s.
+    /// How long the store waits for an answer; after this time, the connection is closed. Must exceed the statement
+    /// timeout; a smaller value is raised to the statement timeout. Default: 7 s.
     pub answer_timeout: Duration,
-    /// How long the records of a task are kept once it has ended or is parked, so that a reader that lost its
-    /// connection can go on where it was; whoever comes later reads the task. 10 min.
+    /// How long the records of a task are kept after the task has ended or was parked. During this time, a reader that
+    /// lost its connection can continue at its last record. A later reader loads the task instead. Default: 10 min.
     pub log_retention: Duration,
-    /// How long a node has a push that is due to itself without a word of how it went; then another tries. Longer than
-    /// an attempt may take with what the database takes before and after it, or several nodes deliver the same. 1 min.
+    /// How long a due delivery is reserved for the node that attempts it. Without a result within this time, another
+    /// node makes an attempt. Must exceed the duration of an attempt including its database calls, or else several
+    /// nodes deliver the same event. Default: 1 min.
     pub push_claim: Duration,
 }
 
@@ -54,48 +56,48 @@ impl Default for PostgresOptions {
 }
 
 impl PostgresOptions {
-    /// The defaults.
+    /// Returns the default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the schema; it wins over that of the URL.
+    /// Sets the schema. Overrides the schema of the URL.
     pub fn with_schema(mut self, schema: impl Into<Box<str>>) -> Self {
         self.schema = Some(schema.into());
         self
     }
 
-    /// Sets how long this node may be silent; at least a second.
+    /// Sets the lease, at least 1 s.
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease.max(Duration::from_secs(1));
         self
     }
 
-    /// Sets how many connections there are for reading and for small writes; at least one.
+    /// Sets the number of connections for reads and small writes, at least 1.
     pub fn with_connections(mut self, connections: usize) -> Self {
         self.connections = connections.max(1);
         self
     }
 
-    /// Sets how many commits can wait to be written; at least one.
+    /// Sets the maximum number of commits that wait for the database, at least 1.
     pub fn with_queue(mut self, commits: usize) -> Self {
         self.queue = commits.max(1);
         self
     }
 
-    /// Sets how long one attempt to connect may take.
+    /// Sets the time limit for one attempt to connect.
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long a call waits for room in the queue, and for a lost connection.
+    /// Sets how long a call waits for a place in the queue and for a lost connection.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Sets how long the server may work at one statement, and how long an answer is waited for.
+    /// Sets how long the server may execute one statement, and how long the store waits for an answer.
     pub fn with_timeouts(mut self, statement: Duration, answer: Duration) -> Self {
         self.statement_timeout = statement;
         self.answer_timeout = answer.max(statement);
@@ -108,19 +110,19 @@ impl PostgresOptions {
         self
     }
 
-    /// Sets how long the records of a task are kept once it has ended or is parked.
+    /// Sets how long the records of a task are kept after the task has ended or was parked.
     pub fn with_log_retention(mut self, retention: Duration) -> Self {
         self.log_retention = retention;
         self
     }
 
-    /// Sets how long a node has a push that is due to itself.
+    /// Sets how long a due delivery is reserved for a node.
     pub fn with_push_claim(mut self, claim: Duration) -> Self {
         self.push_claim = claim;
         self
     }
 
-    /// How long a call takes at most, whatever happens to the server or the network between.
+    /// The maximum duration of a call, whatever happens to the server or the network.
     pub fn longest_call(&self) -> Duration {
         self.patience + self.connect_timeout + 2 * self.answer_timeout
     }

@@ -1,4 +1,4 @@
-//! Whose tasks there are.
+//! Counts tasks per scope.
 
 use nuncio_engine::StoreError;
 use tokio::time::timeout;
@@ -13,15 +13,15 @@ use super::{
 use crate::owners::{Owner, Which};
 
 const ALL: &str = "SELECT tenant, caller, sum(tasks)::int8 FROM totals GROUP BY tenant, caller HAVING sum(tasks) > 0";
-/// From the index, caller after caller.
+/// Reads the index, one scope after the other.
 const OF_CONTEXT: &str = "SELECT tenant, caller, count(*) FROM tasks \
                           JOIN (SELECT DISTINCT tenant, caller FROM totals) AS owners USING (tenant, caller) \
                           WHERE context = $1 GROUP BY tenant, caller";
 const OF_TASK: &str = "SELECT tenant, caller, 1::int8 FROM tasks WHERE id = $1";
 
 impl PostgresStore {
-    /// Whose tasks there are, and how many, without reading any of them: of all, the counts that are kept; of a
-    /// context, a look into an index for each caller; of a task, one look.
+    /// Counts tasks per scope without reading the tasks. For all tasks, the query reads stored counters. For a context,
+    /// the query reads an index once per scope. For one task, the query reads one row.
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl PostgresStore {
         };
         let id = id.as_deref();
         let values: Vec<_> = id.iter().map(|id| id as &(dyn ToSql + Sync)).collect();
-        // A connection of its own: it is asked for once in a while, and may take long.
+        // Uses a separate connection, because this query is rare and can take long.
         let (client, _driver) = self.connector.connect_bare().await.map_err(unavailable)?;
         let rows = timeout(self.connector.options.answer_timeout, client.query(sql, &values)).await;
         let rows = rows.map_err(unavailable)?.map_err(store_error)?;

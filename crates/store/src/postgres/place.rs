@@ -1,4 +1,4 @@
-//! Where a database is: its URL, taken apart.
+//! Parses the URL of a database.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio_postgres::{
 
 use super::{error::PostgresError, options::PostgresOptions, tls::Trust};
 
-/// A database and a schema in it. Its text has no password.
+/// A database and a schema in the database. The text form contains no password.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) config: Config,
@@ -20,15 +20,16 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Reads a URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with the parameters that PostgreSQL's own programs
-    /// know, of these `sslmode` and `sslrootcert`, and `schema`.
+    /// Parses a URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Known parameters: `schema`, `sslmode`,
+    /// `sslrootcert`, and the other parameters of PostgreSQL's own programs that `tokio-postgres` knows.
     pub(super) fn parse(url: &str, options: &PostgresOptions) -> Result<Self, PostgresError> {
         if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err(PostgresError::Url("it begins with neither postgres:// nor postgresql://".to_owned()));
+            return Err(PostgresError::Url("it does not begin with postgres:// or postgresql://".to_owned()));
         }
         let address = Address::parse(url).map_err(|error| PostgresError::Url(error.to_string()))?;
         let (mut schema, mut mode, mut roots) = (None, None, None);
-        // No login goes to the other parser, and no parameter that we take by any name that it would understand.
+        // The login and the parameters that this function handles are not passed to the other parser, whatever the
+        // encoding of their names.
         let mut rest = Vec::new();
         for (name, value) in address.parameters() {
             match &*decoded(name)? {
@@ -44,40 +45,40 @@ impl Place {
             log_in(&mut config, login)?;
         }
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            let reason = "it names no host; a server on this machine may have a socket: ?host=/run/postgresql";
+            let reason = "it contains no host; for a socket on this machine, use ?host=/run/postgresql";
             return Err(PostgresError::Url(reason.to_owned()));
         }
         let (ports, servers) = (config.get_ports().len(), count(&config));
         if ports > 1 && ports != servers {
-            return Err(PostgresError::Url(format!("it names {servers} server(s) and {ports} ports")));
+            return Err(PostgresError::Url(format!("it contains {servers} server(s) and {ports} ports")));
         }
         let schema = options.schema.as_deref().map(str::to_owned).or(schema).unwrap_or_else(|| "nuncio".to_owned());
         check_schema(&schema)?;
         let (ssl, trust) = trust(mode.as_deref(), roots.as_deref())?;
-        // As with PostgreSQL's own programs: there is no TLS over sockets in the file system, whatever is said.
+        // As in PostgreSQL's own programs, sockets in the file system never use TLS.
         let (ssl, trust) = if is_local(&config) { (SslMode::Disable, Trust::Anybody) } else { (ssl, trust) };
         config.ssl_mode(ssl);
         set_up(&mut config, &schema, options);
         Ok(Self { config, trust, schema })
     }
 
-    /// Each of its servers, with a name for people.
+    /// The configuration of each server, with a name for messages.
     pub(super) fn each(&self) -> Box<[(String, Config)]> {
         (0..count(&self.config)).map(|number| (server(&self.config, number), alone(&self.config, number))).collect()
     }
 
-    /// What to do about a connection that failed, where that is clear.
+    /// A hint for a connection that failed, if the cause is clear.
     pub(super) fn advice(&self, error: &tokio_postgres::Error) -> Option<&'static str> {
         super::error::advice_on_tls(error, !is_local(&self.config) && self.config.get_ssl_mode() == SslMode::Disable)
     }
 }
 
-/// How many servers there are.
+/// The number of servers.
 fn count(config: &Config) -> usize {
     config.get_hosts().len().max(config.get_hostaddrs().len())
 }
 
-/// The same for one of its servers alone.
+/// The configuration of one of the servers.
 fn alone(config: &Config, number: usize) -> Config {
     let mut alone = Config::new();
     if let Some(user) = config.get_user() {
@@ -126,7 +127,7 @@ fn alone(config: &Config, number: usize) -> Config {
     alone
 }
 
-/// A host and its port, where that is not the usual one.
+/// The host and the port of a server. The default port is omitted.
 fn server(config: &Config, number: usize) -> String {
     let host = match config.get_hosts().get(number) {
         Some(Host::Tcp(host)) => host.clone(),
@@ -139,14 +140,14 @@ fn server(config: &Config, number: usize) -> String {
 }
 
 fn decoded(text: &str) -> Result<String, PostgresError> {
-    let wrong = |_| PostgresError::Url("a part of it is not UTF-8 once it is decoded".to_owned());
+    let wrong = |_| PostgresError::Url("it contains bytes that are not UTF-8 after decoding".to_owned());
     percent_decode_str(text).decode_utf8().map(Cow::into_owned).map_err(wrong)
 }
 
-/// Parameters win over what is before the host.
+/// Sets the user and the password. Values in parameters take precedence over values before the host.
 fn log_in(config: &mut Config, login: Login<'_>) -> Result<(), PostgresError> {
     if login.user.contains('@') || login.password.is_some_and(|password| password.contains('@')) {
-        let reason = "there is more than one `@`; write each but the one before the host as %40";
+        let reason = "it contains more than one `@`; write each `@` in the user or password as %40";
         return Err(PostgresError::Url(reason.to_owned()));
     }
     if config.get_user().is_none() && !login.user.is_empty() {
@@ -158,7 +159,7 @@ fn log_in(config: &mut Config, login: Login<'_>) -> Result<(), PostgresError> {
     Ok(())
 }
 
-/// Whether the server is a socket in the file system.
+/// Whether all servers are sockets in the file system.
 fn is_local(config: &Config) -> bool {
     #[cfg(unix)]
     let is_path = |host: &Host| matches!(host, Host::Unix(_));
@@ -167,22 +168,24 @@ fn is_local(config: &Config) -> bool {
     !config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_path)
 }
 
-/// Plain names alone, so that they need no quotes anywhere.
+/// Allows only plain names, which need no quotes in SQL.
 fn check_schema(schema: &str) -> Result<(), PostgresError> {
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let begins = schema.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '_');
     let reason = match () {
         () if !begins || schema.len() > 63 || !schema.chars().all(is_plain) => {
-            "is not a name of at most 63 small letters, digits and underscores"
+            "is not a name of at most 63 lower-case letters, digits and underscores"
         }
-        () if schema.starts_with("pg_") || schema == "information_schema" => "is PostgreSQL's own: choose another name",
+        () if schema.starts_with("pg_") || schema == "information_schema" => {
+            "is reserved by PostgreSQL; choose another name"
+        }
         () => return Ok(()),
     };
     Err(PostgresError::Url(format!("the schema `{schema}` {reason}")))
 }
 
-/// What PostgreSQL's own programs take a mode and roots for; but where roots are named nothing goes without TLS, and
-/// without a mode they are for the host's name.
+/// Interprets `sslmode` and `sslrootcert` like PostgreSQL's own programs, with two exceptions: if root certificates are
+/// given, TLS is required; and if no mode is given, the host name is verified too.
 fn trust(mode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), PostgresError> {
     let wrong = |reason: String| Err(PostgresError::Url(reason));
     Ok(match (mode, roots) {
@@ -194,23 +197,27 @@ fn trust(mode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), Po
         }
         (Some("verify-ca"), None) => {
             return wrong(
-                "sslmode `verify-ca` needs sslrootcert=FILE, who is trusted; else say verify-full".to_owned(),
+                "sslmode `verify-ca` needs sslrootcert=FILE with the trusted certificates; or use sslmode=verify-full"
+                    .to_owned(),
             );
         }
         (Some("prefer" | "require" | "verify-ca"), Some("system")) => {
             return wrong(
-                "sslrootcert `system` trusts so many that the name counts: say sslmode=verify-full".to_owned(),
+                "sslrootcert `system` trusts many issuers, so the host name must be verified; use sslmode=verify-full"
+                    .to_owned(),
             );
         }
         (None | Some("verify-full"), Some(roots)) => (SslMode::Require, Trust::Roots(roots.into())),
         (Some("prefer" | "require" | "verify-ca"), Some(roots)) => (SslMode::Require, Trust::AnyOf(roots.into())),
         (Some(mode), _) => {
-            return wrong(format!("sslmode `{mode}` is none of disable, prefer, require, verify-ca and verify-full"));
+            return wrong(format!(
+                "sslmode `{mode}` is unknown; use disable, prefer, require, verify-ca or verify-full"
+            ));
         }
     })
 }
 
-/// What each connection is to be like, and how soon a dead one is noticed.
+/// Sets the options of each connection, including keepalive settings for detecting a dead connection.
 fn set_up(config: &mut Config, schema: &str, options: &PostgresOptions) {
     let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
     let milliseconds = |time: Duration| time.as_millis();
@@ -232,13 +239,13 @@ fn set_up(config: &mut Config, schema: &str, options: &PostgresOptions) {
     config.keepalives_idle(Duration::from_secs(5));
     config.keepalives_interval(Duration::from_secs(2));
     config.keepalives_retries(3);
-    // Of several servers the one that can be written to.
+    // If the URL names several servers, only a writable server is used.
     if config.get_target_session_attrs() == TargetSessionAttrs::Any && count(config) > 1 {
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     }
 }
 
-/// `user@host:port/database, schema nuncio`.
+/// The text form: `user@host:port/database, schema nuncio`.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(user) = self.config.get_user() {
@@ -262,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_told_without_its_password() {
+    fn the_text_of_a_database_does_not_contain_the_password() {
         for (url, text) in [
             ("postgres://ann:secret@db.example:5433/tasks", "ann@db.example:5433/tasks, schema nuncio"),
             ("postgresql://ann:secret@db.example/tasks?schema=other", "ann@db.example/tasks, schema other"),
@@ -276,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_url_is_told_without_its_password() {
+    fn url_errors_do_not_contain_the_password() {
         for url in [
             "mysql://ann:secret@h/d",
             "postgres://ann:secret@h/d?schema=Robert'); DROP",
@@ -292,11 +299,11 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_of_the_server_itself_is_said_to_be_one() {
+    fn reserved_schema_names_are_refused() {
         for (schema, reason) in [
-            ("pg_catalog", "is PostgreSQL's own: choose another name"),
-            ("information_schema", "is PostgreSQL's own: choose another name"),
-            ("Tasks", "is not a name of at most 63 small letters, digits and underscores"),
+            ("pg_catalog", "is reserved by PostgreSQL; choose another name"),
+            ("information_schema", "is reserved by PostgreSQL; choose another name"),
+            ("Tasks", "is not a name of at most 63 lower-case letters, digits and underscores"),
         ] {
             let error = parse(&format!("postgres://h/d?schema={schema}")).err().unwrap().to_string();
             assert!(error.contains(&format!("the schema `{schema}` {reason};")), "{error}");
@@ -304,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_looked_at_where_that_is_asked_for() {
+    fn sslmode_and_sslrootcert_select_the_verification() {
         let mode = |query: &str| {
             let place = parse(&format!("postgres://h/d{query}")).unwrap();
             (place.config.get_ssl_mode(), place.trust)
@@ -312,7 +319,7 @@ mod tests {
         assert_eq!(mode(""), (SslMode::Prefer, Trust::Anybody));
         assert_eq!(mode("?sslmode=disable"), (SslMode::Disable, Trust::Anybody));
         assert_eq!(mode("?sslmode=require"), (SslMode::Require, Trust::Anybody));
-        // However it is written.
+        // A percent-encoded name is the same parameter.
         assert_eq!(mode("?ssl%6Dode=require"), (SslMode::Require, Trust::Anybody));
         assert_eq!(mode("?sslmode=verify-full"), (SslMode::Require, Trust::Platform));
         assert_eq!(mode("?sslrootcert=system"), (SslMode::Require, Trust::Platform));
@@ -328,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_of_tls_holds_whatever_the_password_is() {
+    fn special_characters_in_a_password_do_not_change_the_tls_mode() {
         let place = parse("postgres://ann:p%3Fs%40s/:#&w@h/d?sslmode=require").unwrap();
         assert_eq!(place.config.get_ssl_mode(), SslMode::Require);
         assert_eq!((place.config.get_user(), place.config.get_password()), (Some("ann"), Some(&b"p?s@s/:#&w"[..])));

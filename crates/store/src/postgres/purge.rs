@@ -1,4 +1,4 @@
-//! Deletes tasks that are old: scope by scope, as each has its tasks by state and time.
+//! Purges old tasks, one scope after the other, because the index orders the tasks of each scope by state and time.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ use super::{
 };
 use crate::columns::Moment;
 
-/// Scopes that are looked at in one statement.
+/// The number of scopes that one statement searches.
 const SCOPES: i32 = 256;
 
-/// Old tasks of one state that are found in a scope at a time.
+/// The maximum number of old tasks per scope and state that one statement returns.
 const FOUND: i64 = 250;
 
-/// Rows that a look gives, at most.
+/// The maximum number of rows that one statement returns.
 const ROWS: usize = 10_000;
 
-/// What a purge asks of a task that is locked; see [`Condition`].
+/// The condition that a locked task must still meet; see [`Condition`].
 const IS_OLD: &str = "owner IS NULL AND state = ANY ($2::int2[]) AND (updated, updated_rest) < ($3::int8, $4::int4)";
 
 /// Deletes old tasks.
@@ -40,7 +40,7 @@ pub(super) async fn purge(connector: &Connector, chores: &Chores, purge: &Purge)
     ended.map(|()| purged)
 }
 
-/// Which tasks are old, as values of statements.
+/// The criteria for old tasks, as parameters of statements.
 struct Old {
     tenant: Option<String>,
     except: Vec<String>,
@@ -49,15 +49,15 @@ struct Old {
     rest: i32,
 }
 
-/// A place among scopes: a tenant and a caller, or what would come before them.
+/// A position in the order of scopes: a tenant and a caller. The scope need not exist.
 type Place = (String, String);
 
-/// What a look has found.
+/// The result of one search.
 struct Page {
     tasks: Vec<String>,
-    /// Whether more is old of the scopes that were looked at.
+    /// Whether the searched scopes have further old tasks.
     is_cut: bool,
-    /// Where the next scopes begin; `None` where there are no more.
+    /// The position of the next scopes; `None` if there are no more scopes.
     next: Option<Place>,
 }
 
@@ -89,7 +89,7 @@ impl Old {
         for row in &rows {
             let scope: (&str, &str) = (value(row, 0)?, value(row, 1)?);
             if last != Some(scope) {
-                // They come one behind the other.
+                // The rows of a scope are consecutive.
                 scopes += 1;
                 last = Some(scope);
             }
@@ -100,7 +100,7 @@ impl Old {
         }
         let is_full = rows.len() == ROWS;
         let is_last = scopes < SCOPES && !is_full;
-        // U+0001 is the least that can come behind a name.
+        // No scope sorts between `caller` and `caller` followed by U+0001.
         let next = last.filter(|_| !is_last).map(|(tenant, caller)| (tenant.to_owned(), format!("{caller}\u{1}")));
         Ok(Page { tasks, is_cut: is_full || lists.values().any(|found| *found == FOUND), next })
     }
@@ -110,7 +110,7 @@ struct Sweep<'a> {
     old: Old,
     connector: &'a Connector,
     chores: &'a Chores,
-    /// Made when there is something to delete.
+    /// Created when the first task is deleted.
     deletion: Option<Deletion<'a>>,
 }
 
@@ -126,7 +126,8 @@ impl Sweep<'_> {
             if purged == limit {
                 return Ok(purged);
             }
-            // Those that stay have changed since they were found; if they are old again, it is for the next time.
+            // Tasks that were not deleted have changed since the search. If they are old again, the next purge deletes
+            // them.
             match next {
                 _ if is_cut && went > 0 => {}
                 Some(next) => from = next,

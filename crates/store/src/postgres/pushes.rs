@@ -1,4 +1,4 @@
-//! Push configurations and the outbox.
+//! Push configurations and their pending deliveries.
 
 use nuncio_engine::{
     StoreError,
@@ -37,7 +37,7 @@ pub(super) async fn put(links: &Links, scope: &Scope, config: PushConfig) -> Res
     Ok(!rows.is_empty())
 }
 
-/// The configurations of a task, by id.
+/// The push configurations of a task, by id.
 pub(super) async fn configs(
     links: &Links,
     scope: &Scope,
@@ -50,7 +50,7 @@ pub(super) async fn configs(
     }
     let mut configs = Vec::with_capacity(rows.len());
     for row in &rows {
-        // A task without any is one row without one.
+        // A task without push configurations is one row with NULL columns.
         let Some(config) = value::<Option<&str>>(row, 1)? else { continue };
         let format = value::<Option<&str>>(row, 2)?.map(|format| from_column(format).into());
         configs.push(PushConfig { config: body::read(config)?, format, delivered: number(row, 3)? });
@@ -65,7 +65,8 @@ pub(super) async fn delete(links: &Links, scope: &Scope, task: &TaskId, id: &Pus
     Ok(!rows.is_empty())
 }
 
-/// What is pending and due, longest due first, for this node and no other for so many seconds.
+/// The push configurations with a delivery that is due. The longest due come first. They are reserved for this node for
+/// `claim` seconds.
 pub(super) async fn due(
     links: &Links,
     now: Timestamp,

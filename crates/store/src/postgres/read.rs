@@ -1,4 +1,4 @@
-//! What is read of tasks, each in one statement, so that all of it is of the same moment.
+//! Reads of tasks. Each read is one statement, so that all of its data is of the same moment.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,17 +24,16 @@ use crate::{
     error::corrupt,
 };
 
-/// A value of a row.
 pub(super) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
     row.try_get(column).map_err(|error| corrupt(super::error::explain(&error)))
 }
 
-/// A number of ours.
+/// A value that is stored as a signed number.
 pub(super) fn number(row: &Row, column: usize) -> Result<u64, StoreError> {
     value::<i64>(row, column).map(columns::from_column)
 }
 
-/// The time by the server's clock.
+/// The time of the server's clock.
 pub(super) async fn now(links: &Links) -> Result<Timestamp, StoreError> {
     let rows = links.query(Sql::Now, &[]).await?;
     let now = rows.first().map(|row| value(row, 0)).transpose()?.and_then(Timestamp::from_millisecond);
@@ -61,7 +60,7 @@ pub(super) async fn sequences(links: &Links, tasks: &[(Scope, TaskId)]) -> Resul
     Ok(sequences)
 }
 
-/// A task of this scope as of its last record.
+/// Loads a task of this scope, with all of its records applied.
 pub(super) async fn load(links: &Links, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
     let scope = ScopeColumns::of(scope)?;
     let rows = links.query(Sql::Load, &[&&*to_column(id.as_str()), &scope.tenant, &scope.caller]).await?;
@@ -87,21 +86,21 @@ pub(super) async fn load(links: &Links, scope: &Scope, id: &TaskId) -> Result<Op
     Ok(Some(Stored { task: Arc::new(parts.fold()?), sequence, epoch }))
 }
 
-/// A task in the parts that are stored.
+/// The stored parts of a task.
 pub(super) struct Parts<'a> {
     pub(super) id: TaskId,
     pub(super) context: ContextId,
     pub(super) sequence: u64,
-    /// The record up to which the body goes.
+    /// The last record that the body includes.
     pub(super) folded: u64,
     pub(super) body: Option<&'a str>,
     pub(super) artifacts: Option<&'a str>,
-    /// The rows of records after that, each with the number of its last.
+    /// The rows of later records, each with the number of its last record.
     pub(super) events: Vec<(u64, &'a str)>,
 }
 
 impl Parts<'_> {
-    /// Makes the task. Without artifacts it has none, unless records after the snapshot brought some.
+    /// Builds the task. Without `artifacts`, the task contains only the artifacts of records after the snapshot.
     pub(super) fn fold(mut self) -> Result<Task, StoreError> {
         let mut task = match self.body {
             Some(body) => body::read_task(self.id.clone(), self.context.clone(), body, self.artifacts)?,
@@ -125,7 +124,7 @@ impl Parts<'_> {
     }
 }
 
-/// Records after `after`, in order, a portion of them. Most often one question is enough.
+/// The records after `after`, in order, as many as fit into the portion. Mostly one query is enough.
 pub(super) async fn events(
     links: &Links,
     scope: &Scope,
@@ -138,7 +137,7 @@ pub(super) async fn events(
     let (mut records, mut last) = (Vec::new(), after);
     loop {
         let (from, most) = (columns::to_column(last), columns::to_column(portion.records as u64));
-        // As JSON a record is longer than what it carries, but hardly twice as long where it carries much.
+        // A record is longer as JSON than in the model, but rarely more than twice as long if it is large.
         let bytes = columns::to_column(portion.bytes.saturating_mul(2) as u64);
         let rows =
             links.query(Sql::Events, &[&&*id_column, &scope.tenant, &scope.caller, &from, &most, &bytes]).await?;
@@ -168,7 +167,7 @@ pub(super) async fn events(
     }
 }
 
-/// A page of a list, and how many there are in all.
+/// A page of a list, and the total number of matching tasks.
 pub(super) async fn list(links: &Links, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
     let token = query.place()?;
     let scope = ScopeColumns::of(scope)?;
@@ -251,7 +250,7 @@ fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
             Ok(task) => Some(Arc::new(task)),
             Err(error @ StoreError::Corrupt(_)) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::error!(task = id, error, "a task cannot be read and is left out of a list");
+                tracing::error!(task = id, error, "store: cannot read a task; the list omits the task");
                 None
             }
             Err(error) => return Err(error),
@@ -261,7 +260,7 @@ fn read_page(rows: &[Row], query: &ListQuery) -> Result<ListPage, StoreError> {
     Ok(ListPage { tasks, next, total })
 }
 
-/// The one number of an answer.
+/// The number in the first row.
 pub(super) fn first(rows: &[Row]) -> Result<i64, StoreError> {
     rows.first().map_or(Ok(0), |row| value(row, 0))
 }

@@ -1,4 +1,4 @@
-//! The schema and how it came to be: one file per step, each run once, in a transaction with its number.
+//! The schema, as a list of steps. Each step is one file and runs once, in the transaction that stores its number.
 
 use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::SchemaVersion;
 
-/// The steps from nothing to the present schema. A step that was released is never changed.
+/// The steps from an empty database to the current schema. The statements of a released step must never change.
 const STEPS: &[&str] = &[
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -19,14 +19,14 @@ const STEPS: &[&str] = &[
     include_str!("schema/7.sql"),
 ];
 
-/// Brings the schema to the present version, made if it is not there, and says which it was. Of several nodes that
-/// start at once one does it, and the others wait.
+/// Creates the schema or updates it to the current version. Returns the previous version. If several nodes start at the
+/// same time, one node does the work and the others wait.
 pub(super) async fn prepare(client: &mut Client, place: &Place) -> Result<SchemaVersion, PostgresError> {
     let failed = |source| unusable(place, source);
     check_encoding(client, place).await?;
     let transaction =
         client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).start().await.map_err(failed)?;
-    // Another's steps may take longer than what is usual.
+    // The steps of another node may take longer than the usual limits.
     let waits = "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '60s'";
     transaction.batch_execute(waits).await.map_err(failed)?;
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('nuncio schema ' || $1::text, 0))";
@@ -35,7 +35,7 @@ pub(super) async fn prepare(client: &mut Client, place: &Place) -> Result<Schema
     let version = match found {
         Found::Ours(version) => known(version, place)?,
         Found::Nothing { has_schema } => {
-            // Its name is a plain one.
+            // The name is plain and needs no quotes.
             let schema = &place.schema;
             let create = if has_schema { String::new() } else { format!("CREATE SCHEMA {schema};") };
             let sql = format!(
@@ -55,7 +55,8 @@ pub(super) async fn prepare(client: &mut Client, place: &Place) -> Result<Schema
     Ok(version)
 }
 
-/// The version that is there, 0 where there is none, and that of this release. Changes nothing, and waits for nobody.
+/// The version of the schema, 0 if the schema does not exist, and the version of this release. Changes nothing and
+/// waits for no lock.
 pub(super) async fn look(client: &Client, place: &Place) -> Result<SchemaVersion, PostgresError> {
     check_encoding(client, place).await?;
     match find(client, place).await? {
@@ -64,12 +65,12 @@ pub(super) async fn look(client: &Client, place: &Place) -> Result<SchemaVersion
     }
 }
 
-/// What a schema has in it.
+/// The content of a schema.
 enum Found {
     Nothing {
         has_schema: bool,
     },
-    /// Our tables, of this version.
+    /// Tables of Nuncio, with this version.
     Ours(i32),
 }
 

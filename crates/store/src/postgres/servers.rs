@@ -1,10 +1,11 @@
-//! The servers that a URL names, of which one takes writes.
+//! The servers that a URL names. One of them accepts writes.
 //!
-//! This is how PostgreSQL fails over: a standby is promoted, and whoever was connected to the primary finds the new one
-//! by trying all. A server that says nothing must not keep anybody from the next, so each attempt has a start of a
-//! moment before the one behind it, and none waits for another's end. And a primary that was given up may come back
-//! before somebody ends it: of two servers of one cluster the one that was promoted later has the higher timeline, and
-//! who has seen that one does not go back.
+//! This module implements PostgreSQL's failover for clients: a standby is promoted, and clients of the old primary find
+//! the new primary by trying all servers. An unresponsive server must not delay the next attempt. Therefore each
+//! attempt starts a moment after the previous attempt and does not wait for its end.
+//!
+//! An old primary can reappear before an administrator stops it. Of two servers of one cluster, the server that was
+//! promoted later has the higher timeline. After a connection to that server, lower timelines are refused.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -23,28 +24,29 @@ use super::{
     tls::Tls,
 };
 
-/// The start that an attempt has before the next server is tried as well.
+/// The delay before the next server is tried as well.
 const START: Duration = Duration::from_millis(250);
 
-/// A server's history: its cluster, and how often one of that was promoted. Fails where the server is a standby.
+/// The history of a server: the id of its cluster, and its timeline, which increases with each promotion. Fails on a
+/// standby.
 const ORIGIN: &str =
     "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()";
 
 pub(super) type Connection = tokio_postgres::Connection<Socket, <Tls as MakeTlsConnect<Socket>>::Stream>;
 
-/// Where a database may be.
+/// The servers of a database.
 pub(super) struct Servers {
-    /// With its name for people.
+    /// The servers, each with a name for messages.
     each: Box<[(String, Config)]>,
     tls: Tls,
-    /// How long an attempt may take, all servers together.
+    /// The time limit for one attempt, all servers together.
     timeout: Duration,
-    /// Which has the start: the last that was of any use.
+    /// The index of the server that is tried first: the last usable server.
     first: AtomicUsize,
     newest: Mutex<Option<Origin>>,
 }
 
-/// Which history a server writes.
+/// The history that a server continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Origin {
     cluster: u64,
@@ -57,11 +59,11 @@ impl Origin {
     }
 }
 
-/// A connection that nobody moves yet.
+/// A new connection. The caller must drive `connection`.
 pub(super) struct Connected {
     pub(super) client: Client,
     pub(super) connection: Connection,
-    /// Unknown where there is one server alone, or it does not say.
+    /// `None` if the URL names a single server, or if the server does not report its history.
     pub(super) origin: Option<Origin>,
 }
 
@@ -70,14 +72,15 @@ impl Servers {
         Self { each: place.each(), tls, timeout, first: AtomicUsize::new(0), newest: Mutex::default() }
     }
 
-    /// A connection to the first server that takes writes, in the order of the URL from the last that did.
+    /// Connects to the first server that accepts writes. The servers are tried in the order of the URL, starting with
+    /// the last usable server.
     pub(super) async fn connect(&self) -> Result<Connected, NotConnected> {
         timeout(self.timeout, self.any()).await?
     }
 
     async fn any(&self) -> Result<Connected, NotConnected> {
         let (first, count) = (self.first.load(Ordering::Relaxed), self.each.len());
-        // Who knows none yet asks all, since more than one may take writes.
+        // At the first time, all servers are tried at once, because more than one may accept writes.
         let is_first_time = self.newest.lock().is_none();
         let attempt = async |turn: usize| {
             if !is_first_time {
@@ -103,7 +106,7 @@ impl Servers {
                                 }
                             }
                         };
-                        // One that is not there in time is not waited for.
+                        // A server that does not answer in time is ignored.
                         let _ = timeout(START, newer).await;
                     }
                     return Ok(connected);
@@ -135,12 +138,13 @@ impl Servers {
         Ok(Connected { client, connection, origin })
     }
 
-    /// Whether one that was promoted later was seen since.
+    /// Whether this process has seen a server that was promoted later.
     pub(super) fn have_superseded(&self, origin: Option<Origin>) -> bool {
         origin.is_some() && is_superseded(origin, *self.newest.lock())
     }
 
-    /// The one that has the start was of no use: it lets others connect and acknowledges nothing.
+    /// Tries another server first at the next attempt. For a server that accepts connections but does not acknowledge
+    /// writes.
     pub(super) fn try_another_first(&self) {
         self.first.fetch_add(1, Ordering::Relaxed);
     }
@@ -150,12 +154,15 @@ fn is_superseded(origin: Option<Origin>, newest: Option<Origin>) -> bool {
     origin.zip(newest).is_some_and(|(origin, newest)| origin.is_older_than(newest))
 }
 
-/// Nothing where the server does not tell this user.
+/// The history of a server; `None` if the user has no permission to read it.
 async fn origin(client: &Client) -> Result<Option<Origin>, NotConnected> {
     let rows = match client.simple_query(ORIGIN).await {
         Ok(rows) => rows,
         Err(error) if is_refusal(&error) => {
-            tracing::debug!(error = explain(&error), "the server does not tell its timeline");
+            tracing::debug!(
+                error = explain(&error),
+                "store: cannot read the timeline of the server; an old primary is not detected"
+            );
             return Ok(None);
         }
         Err(error) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! A connection, set up and with its statements.
+//! A connection with its prepared statements.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use super::{
     tls::Tls,
 };
 
-/// Makes connections.
+/// Opens connections.
 pub(super) struct Connector {
     pub(super) place: Place,
     pub(super) servers: Arc<Servers>,
@@ -37,12 +37,12 @@ impl Connector {
         Ok(Self { place, servers, options })
     }
 
-    /// A connection without statements, for what comes before the tables are there.
+    /// Opens a connection without prepared statements, for work before the tables exist.
     pub(super) async fn connect_bare(&self) -> Result<(Client, Driver), NotConnected> {
         let Connected { client, connection, origin } = self.servers.connect().await?;
         let driver = tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(error = explain(&error), "a connection to the database ended");
+                tracing::debug!(error = explain(&error), "store: a connection to the database ended");
             }
         });
         Ok((client, Driver { moving: driver.abort_handle(), origin }))
@@ -56,19 +56,19 @@ impl Connector {
     }
 }
 
-/// Why there is no connection.
+/// The reason why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotConnected {
     #[error("{}", explain(.0))]
     Refused(#[from] Error),
-    #[error("no answer in time")]
+    #[error("the server did not answer in time")]
     Late(#[from] Elapsed),
     #[error("the connection was closed")]
     Closed,
     /// Another server was promoted later.
-    #[error("another server has taken its place")]
+    #[error("another server was promoted in its place")]
     Superseded,
-    /// Each of several servers for a reason of its own.
+    /// Several servers failed, each for its own reason.
     #[error("{0}")]
     Nowhere(String),
 }
@@ -82,7 +82,8 @@ impl From<Failure> for NotConnected {
     }
 }
 
-/// What moves a connection's bytes. Dropping it cuts the connection, whatever is under way.
+/// The task that transfers the bytes of a connection. Dropping the driver closes the connection, also during a
+/// statement.
 pub(super) struct Driver {
     moving: AbortHandle,
     origin: Option<Origin>,
@@ -94,7 +95,7 @@ impl Drop for Driver {
     }
 }
 
-/// A connection. Statements of several callers go over it one behind the other, without waiting for answers between.
+/// A connection. Statements of several callers are sent one after the other, without waiting for the answers.
 pub(super) struct Session {
     client: Client,
     statements: Statements,
@@ -104,19 +105,19 @@ pub(super) struct Session {
     given_up: AtomicBool,
 }
 
-/// What became of a statement that has no answer.
+/// The reason why a statement has no result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The server said no.
+    /// The server or the connection reported an error.
     #[error("{}", explain(.0))]
     Told(#[from] Error),
-    /// There was no answer in time.
+    /// The answer did not arrive in time.
     #[error("the database did not answer in time")]
     Late(#[from] Elapsed),
 }
 
 impl Failure {
-    /// Whether the server has said that it did nothing, and the connection is as good as before.
+    /// Whether the server has confirmed that it did nothing. The connection is then still usable.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Self::Told(error) if super::error::is_refusal(error))
     }
@@ -129,17 +130,17 @@ impl Session {
             || self.servers.have_superseded(self.driver.origin)
     }
 
-    /// Counts as closed from now on. What is under way may still be answered.
+    /// Marks the session as closed. Statements in progress may still be answered.
     pub(super) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Says a statement and waits for the rows, but not for longer than an answer may take.
+    /// Executes a statement and waits for the rows, at most for the answer timeout.
     pub(super) async fn query(&self, sql: Sql, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Failure> {
         self.query_within(self.answer_timeout, sql, values).await
     }
 
-    /// The same where an answer is of use only within this time.
+    /// Like [`query`](Self::query), with another time limit.
     pub(super) async fn query_within(
         &self,
         bound: Duration,
@@ -155,6 +156,7 @@ impl Session {
     }
 }
 
-/// The delays between attempts to connect. Nodes that lost the database together return at different times.
+/// The delays between attempts to connect. The random part distributes the attempts of nodes that lost the database at
+/// the same time.
 pub(super) const RECONNECT: Backoff =
     Backoff { first: Duration::from_millis(25), longest: Duration::from_secs(1), jitter: Jitter::Between(0.5, 1.0) };

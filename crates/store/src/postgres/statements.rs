@@ -1,9 +1,9 @@
-//! What is said to the server: every statement by name, prepared when a connection is made.
+//! The SQL statements by name. They are prepared when a connection is opened.
 
 use futures_util::future::try_join_all;
 use tokio_postgres::{Client, Error, Statement};
 
-/// A page of the tasks of a scope that are looked for.
+/// The statement for a page of a list, with a further condition.
 macro_rules! list {
     ($where:literal) => {
         concat!(
@@ -16,7 +16,7 @@ macro_rules! list {
     };
 }
 
-/// A stretch of scopes and their old tasks.
+/// The statement for old tasks, with a further condition.
 macro_rules! old {
     ($where:literal) => {
         concat!(
@@ -31,7 +31,6 @@ macro_rules! old {
 
 macro_rules! statements {
     ($($(#[doc = $doc:literal])* $name:ident = $text:expr;)*) => {
-        /// A statement.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Sql { $($(#[doc = $doc])* $name,)* }
 
@@ -60,9 +59,9 @@ statements! {
     Settle = include_str!("sql/settle.sql");
     Orphans = include_str!("sql/orphans.sql");
     AtWork = include_str!("sql/at_work.sql");
-    /// Joins the nodes.
+    /// Registers a new node with a lease.
     Join = "INSERT INTO nodes (expires) VALUES (clock_timestamp() + $1::float8 * interval '1 second') RETURNING node";
-    /// Renews the lease, unless it is over.
+    /// Renews the lease, unless the lease has expired.
     Renew = "UPDATE nodes SET expires = clock_timestamp() + $2::float8 * interval '1 second' \
         WHERE node = $1::int8 AND expires > clock_timestamp() RETURNING 1";
     /// Ends the lease.
@@ -89,19 +88,19 @@ statements! {
     Forget = include_str!("sql/forget.sql");
     Drain = include_str!("sql/drain.sql");
     SumUp = include_str!("sql/sum_up.sql");
-    /// Whose rows of totals are many, or are of nobody's tasks.
+    /// The scopes that have many rows of totals, or rows of totals without tasks.
     Crowded = "SELECT DISTINCT tenant, caller FROM ( \
             SELECT tenant, caller FROM totals GROUP BY tenant, caller, state \
             HAVING count(*) > $1::int8 OR sum(tasks) = 0 LIMIT 1000 \
         ) AS crowded";
-    /// Those of some scopes that are of nobody's tasks.
+    /// The scopes among these that have rows of totals without tasks.
     Nobodys = "SELECT tenant, caller FROM totals WHERE (tenant, caller) IN ( \
             SELECT s.tenant, s.caller FROM unnest($1::text[], $2::text[]) AS s (tenant, caller) \
         ) GROUP BY tenant, caller, state HAVING sum(tasks) = 0";
-    /// Drops commands that nobody came back for. While their task is at work, somebody may wait for its turn.
+    /// Deletes old commands. While the task is running, a caller may still wait for the result of the command.
     DropCommands = "DELETE FROM commands AS c WHERE enqueued_at < clock_timestamp() - $1::float8 * interval '1 second' \
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = c.task AND owner IS NOT NULL)";
-    /// Drops nodes that are long gone and left nothing.
+    /// Deletes nodes whose leases expired long ago and that own no tasks.
     DropNodes = "DELETE FROM nodes AS n WHERE expires < clock_timestamp() - interval '1 hour' \
         AND NOT EXISTS (SELECT 1 FROM tasks WHERE owner = n.node)";
     Old = old!("");
@@ -110,21 +109,21 @@ statements! {
     Scan = include_str!("sql/scan.sql");
     Count = "SELECT coalesce(sum(tasks), 0)::int8 FROM totals";
     Agent = "SELECT agent FROM nuncio_schema";
-    /// Notes the agent, unless there are tasks of another.
+    /// Stores the name of the agent, unless the store contains tasks of another agent.
     Belong = "UPDATE nuncio_schema SET agent = $1::text \
         WHERE agent IS NULL OR $2::boolean OR NOT EXISTS (SELECT 1 FROM tasks) RETURNING 1";
     Now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
     Check = "SELECT version FROM nuncio_schema";
-    /// Writes something that changes nothing.
+    /// A write that changes nothing.
     Probe = "UPDATE nuncio_schema SET version = version";
 }
 
-/// The statements on one connection.
+/// The prepared statements of one connection.
 #[derive(Debug)]
 pub(super) struct Statements(Vec<Statement>);
 
 impl Statements {
-    /// Prepares all, in one round trip.
+    /// Prepares all statements in one round trip.
     pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
         try_join_all(TEXTS.iter().map(|text| client.prepare(text))).await.map(Self)
     }

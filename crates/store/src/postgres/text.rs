@@ -1,4 +1,4 @@
-//! Text in columns. PostgreSQL's cannot hold a NUL, and ids that clients choose may have one.
+//! The encoding of text. A text of PostgreSQL cannot contain NUL, but ids that clients choose can.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use nuncio_model::Scope;
 
 use crate::{columns, error::corrupt};
 
-/// Text as the column has it: NUL is `\u{1}0` and U+0001 is `\u{1}1`, which sorts as the text does.
+/// Encodes text for a column: NUL becomes `\u{1}0` and U+0001 becomes `\u{1}1`. The encoding preserves the sort order.
 pub(super) fn to_column(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte > 1) {
         return Cow::Borrowed(text);
@@ -22,7 +22,7 @@ pub(super) fn from_column(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\u{1}0", "\0").replace("\u{1}1", "\u{1}"))
 }
 
-/// A scope in its two columns.
+/// The column values of a scope.
 #[derive(Debug)]
 pub(super) struct ScopeColumns {
     pub(super) tenant: String,
@@ -38,9 +38,9 @@ impl ScopeColumns {
 
 pub(super) fn scope(tenant: &str, caller: &str) -> Result<Scope, StoreError> {
     let caller = from_column(caller);
-    // Where escapes cut a character in two, somebody else wrote it.
+    // If an escape sequence is incomplete, another program wrote the value.
     if tenant.ends_with('\u{1}') || caller.ends_with('\0') && caller.len() == 1 {
-        return Err(corrupt("a scope that was not written here"));
+        return Err(corrupt("the scope has an invalid encoding"));
     }
     columns::scope(from_column(tenant).into_owned(), &caller)
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_text_comes_back_and_sorts_as_it_did() {
+    fn every_text_is_decoded_unchanged_and_keeps_its_order() {
         let texts =
             ["", "\0", "\0\0", "\0a", "\u{1}", "\u{1}0", "\u{1}1", "\u{2}", "0", "a", "a\0", "a\0b", "a\u{1}", "ab"];
         let columns = texts.map(|text| to_column(text).into_owned());

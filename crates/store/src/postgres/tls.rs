@@ -1,4 +1,4 @@
-//! TLS to the server, by rustls.
+//! TLS connections to the server, with rustls.
 
 use std::{
     convert::Infallible,
@@ -26,20 +26,20 @@ use tokio_rustls::{Connect, TlsConnector, client};
 
 use super::error::PostgresError;
 
-/// Whose certificate is taken.
+/// The rule for accepting a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// Anybody's: the connection is secret, and the server may be another.
+    /// Accepts any certificate. The connection is encrypted, but the identity of the server is not verified.
     Anybody,
-    /// One for the host's name by who the system trusts.
+    /// Accepts a certificate for the host name, issued by an authority that the system trusts.
     Platform,
-    /// One for the host's name by who is in this PEM file.
+    /// Accepts a certificate for the host name, issued by an authority in this PEM file.
     Roots(PathBuf),
-    /// One by who is in this PEM file, for whatever name.
+    /// Accepts a certificate with any name, issued by an authority in this PEM file.
     AnyOf(PathBuf),
 }
 
-/// Makes TLS connections.
+/// Opens TLS connections.
 #[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
@@ -63,7 +63,7 @@ impl Tls {
     }
 }
 
-/// The certificates of a PEM file.
+/// Reads the certificates of a PEM file.
 fn read(path: &Path) -> Result<Roots, PostgresError> {
     let unreadable = |why: String| PostgresError::Url(format!("sslrootcert {} cannot be used: {why}", path.display()));
     let certificates = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -73,7 +73,7 @@ fn read(path: &Path) -> Result<Roots, PostgresError> {
         anchors.add(certificate.clone()).map_err(|error| unreadable(error.to_string()))?;
     }
     if anchors.is_empty() {
-        return Err(unreadable("there is no certificate in it".to_owned()));
+        return Err(unreadable("it contains no certificate".to_owned()));
     }
     Ok(Roots { certificates, anchors })
 }
@@ -83,17 +83,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     type TlsConnect = ToHost;
     type Error = Infallible;
 
-    /// A socket in the file system has no name, and is connected to without TLS.
+    /// `name` is `None` for a socket in the file system, which uses no TLS.
     fn make_tls_connect(&mut self, domain: &str) -> Result<ToHost, Infallible> {
         let name = ServerName::try_from(domain).ok().map(|name| name.to_owned());
         Ok(ToHost { connector: TlsConnector::from(Arc::clone(&self.0)), name })
     }
 }
 
-/// A TLS connection to one host, to be made.
+/// Prepares a TLS connection to one host.
 pub(super) struct ToHost {
     connector: TlsConnector,
-    /// None where it can be in no certificate.
+    /// `None` if the host cannot be the name in a certificate.
     name: Option<ServerName<'static>>,
 }
 
@@ -115,10 +115,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Handshake<S> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
             Some(connect) => Pin::new(connect).poll(cx).map_ok(Stream),
-            None => Poll::Ready(Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "TLS needs a host with the name or the address of a machine",
-            ))),
+            None => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, "TLS needs a host name or an IP address")))
+            }
         }
     }
 }
@@ -151,18 +150,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     }
 }
 
-/// Who is trusted.
+/// The trusted certificates.
 #[derive(Debug)]
 struct Roots {
     certificates: Vec<CertificateDer<'static>>,
     anchors: RootCertStore,
 }
 
-/// Takes certificates of these roots, or any; and always has the server prove that it has its key.
+/// Verifies certificates against the roots, if there are roots. Always verifies that the server has the private key of
+/// its certificate.
 #[derive(Debug)]
 struct Verifier {
     roots: Option<Roots>,
-    /// Whether the certificate must be for the host's name.
+    /// Whether the certificate must contain the host name.
     is_for_name: bool,
     provider: Arc<CryptoProvider>,
 }
@@ -178,7 +178,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let Some(Roots { certificates, anchors }) = &self.roots else { return Ok(ServerCertVerified::assertion()) };
         let parsed = ParsedCertificate::try_from(certificate)?;
-        // A server that has signed its own is in the file itself, and signs nothing else.
+        // A self-signed server certificate is in the file itself and is not an authority.
         if !certificates.contains(certificate) {
             let algorithms = self.provider.signature_verification_algorithms.all;
             verify_server_cert_signed_by_trust_anchor(&parsed, anchors, between, now, algorithms)?;

@@ -1,17 +1,18 @@
-//! Which scopes have many rows of totals: each commit that changes what is counted adds some, and they are summed up.
+//! Finds scopes with many rows of totals. Each commit that changes a counter adds rows, and housekeeping sums up the
+//! rows.
 
 use std::collections::HashMap;
 
 use nuncio_model::Scope;
 use parking_lot::Mutex;
 
-/// Commits that a scope may have since it was summed up.
+/// The number of commits after which the rows of a scope are summed up.
 pub(super) const MANY: u32 = 32;
 
-/// Scopes that are summed up at a time.
+/// The maximum number of scopes that are summed up at a time.
 const SCOPES: usize = 100;
 
-/// Scopes that are counted, at most. Those that are not are found by a look at all, now and then.
+/// The maximum number of scopes that are counted. A periodic check of all totals finds the other scopes.
 const COUNTED: usize = 16_384;
 
 /// Counts the commits of this node by scope.
@@ -19,7 +20,7 @@ const COUNTED: usize = 16_384;
 pub(super) struct Totals(Mutex<HashMap<Scope, u32>>);
 
 impl Totals {
-    /// Notes a commit that adds to the totals of a scope.
+    /// Counts a commit that adds rows to the totals of a scope.
     pub(super) fn note(&self, scope: &Scope) {
         let mut counted = self.0.lock();
         if let Some(commits) = counted.get_mut(scope) {
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_are_taken_when_they_have_many_rows_and_forgotten_when_there_are_too_many() {
+    fn crowded_scopes_are_taken_and_the_number_of_counted_scopes_is_limited() {
         let totals = Totals::default();
         let scope = |name: usize| Scope::new("t".into(), Principal::named(name.to_string()));
         for _ in 0..MANY {

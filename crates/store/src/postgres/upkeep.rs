@@ -1,6 +1,5 @@
-//! What is done now and then: logs and messages that nobody needs any more go, and so do records of deleted tasks,
-//! commands and nodes that are gone; counters are summed up. Each is a step of its own: what fails keeps no other from
-//! its turn.
+//! Periodic housekeeping: deletes old logs, old message ids, the records of deleted tasks, old commands and expired
+//! nodes, and sums up counters. The steps are independent: if one step fails, the others still run.
 
 use std::{
     collections::HashMap,
@@ -30,35 +29,35 @@ use super::{
     totals::{MANY, Totals},
 };
 
-/// The delays between rounds: the shortest while the store is written to, longer while there is nothing to do.
+/// The delays between rounds: short while the store is written to, longer while there is nothing to do.
 const ROUNDS: Backoff =
     Backoff { first: Duration::from_secs(1), longest: Duration::from_secs(30), jitter: Jitter::None };
 
-/// The random part of the time of a full round, so that nodes that started together do not run it together.
+/// The random part of the interval of a full round, so that nodes that started together do not run the round together.
 const SCATTER: Jitter = Jitter::Between(0.75, 1.25);
 
-/// How long it rests after a step that failed, at least.
+/// The minimum pause after a failed step.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// Portions of a kind in a row; then others have their turn.
+/// The maximum number of portions of a step in one round, so that the other steps also run.
 const PORTIONS: usize = 32;
 
-/// How long a command stays that nobody came back for.
+/// How long a command is kept that its sender did not delete.
 const COMMANDS: Duration = Duration::from_hours(24);
 
-/// How often all totals are looked at, about: for what no node of those that live has counted.
+/// The approximate interval at which the totals of all scopes are checked, for rows that no living node has counted.
 const LOOK_AT_ALL: Duration = Duration::from_mins(5);
 
-/// How often it is said that a step fails.
+/// The minimum interval between two warnings about the same step.
 const COMPLAINTS: Duration = Duration::from_mins(1);
 
-/// Ends when it is dropped.
+/// Ends when this guard is dropped.
 pub(super) struct Upkeep {
     told: Arc<Told>,
     work: AbortHandle,
 }
 
-/// What the upkeep is told meanwhile.
+/// The requests to the housekeeping task.
 #[derive(Default)]
 struct Told {
     useless: Mutex<Option<Useless>>,
@@ -66,9 +65,9 @@ struct Told {
     is_urgent: Notify,
 }
 
-/// Messages that nobody asks for any more, in milliseconds: those that were remembered before a time, by the clock of
-/// this process, and for longer than that was ago, by the clock of the server, which is the one that they were
-/// remembered by.
+/// The condition for message ids that may be deleted. Both values are in milliseconds: `before` is a time of this
+/// process's clock, and `age` is how long ago this time was. A message id may be deleted if it was stored before
+/// `before`, and if it is older than `age` by the server's clock, which determined the stored time.
 #[derive(Clone, Copy)]
 struct Useless {
     before: i64,
@@ -94,19 +93,19 @@ impl Upkeep {
         Self { told, work: tokio::spawn(work.run(has_written)).abort_handle() }
     }
 
-    /// Nobody asks any more for messages that were remembered before this, as of now. What was said before does not
-    /// count: a clock may have been ahead.
+    /// Allows the deletion of message ids that were stored before `time`; `now` is the current time. The call replaces
+    /// earlier values, because an earlier clock may have been ahead.
     pub(super) fn forget_before(&self, time: Timestamp, now: Timestamp) {
         let before = time.as_millisecond();
         *self.told.useless.lock() = Some(Useless { before, age: now.as_millisecond().saturating_sub(before) });
     }
 
-    /// Does its work soon.
+    /// Requests a round soon.
     pub(super) fn hurry(&self) {
         self.told.is_urgent.notify_one();
     }
 
-    /// Notes a commit that changes how many tasks a scope has in some state.
+    /// Counts a commit that changes the number of tasks of a scope in a state.
     pub(super) fn counted(&self, scope: &Scope) {
         self.told.totals.note(scope);
     }
@@ -116,9 +115,9 @@ struct Work {
     chores: Arc<Chores>,
     told: Arc<Told>,
     retention: Duration,
-    /// When all totals are looked at.
+    /// The time of the next check of all totals.
     looks_at_all: Instant,
-    /// When it was said last that a step fails, by step.
+    /// The time of the last warning, by step.
     complaints: HashMap<&'static str, Instant>,
 }
 
@@ -142,15 +141,15 @@ impl Work {
         }
     }
 
-    /// Whether there was something to do; `None` where a step failed.
+    /// Runs all steps. Returns whether there was something to do; `None` if a step failed.
     async fn tend(&mut self) -> Option<bool> {
         let steps = [
-            ("logs that nobody needs any more are not dropped", self.drop_logs().await),
-            ("records of tasks that were deleted are not dropped", self.drain().await),
-            ("messages whose time is over are not forgotten", self.forget_messages().await),
-            ("the numbers of tasks are not summed up", self.sum_up().await),
-            ("commands that nobody came back for are not dropped", self.drop_commands().await),
-            ("nodes that are gone are not dropped", self.drop_nodes().await),
+            ("cannot delete old logs", self.drop_logs().await),
+            ("cannot delete the records of deleted tasks", self.drain().await),
+            ("cannot delete old message ids", self.forget_messages().await),
+            ("cannot sum up the task counters", self.sum_up().await),
+            ("cannot delete old commands", self.drop_commands().await),
+            ("cannot delete expired nodes", self.drop_nodes().await),
         ];
         let (mut did, mut failed) = (false, false);
         for (complaint, outcome) in steps {
@@ -173,9 +172,9 @@ impl Work {
         let error = error as &dyn std::error::Error;
         if is_time {
             self.complaints.insert(complaint, Instant::now());
-            tracing::warn!(error, "{complaint}; it is tried again");
+            tracing::warn!(error, "store: {complaint}; trying again later");
         } else {
-            tracing::debug!(error, "{complaint}; it is tried again");
+            tracing::debug!(error, "store: {complaint}; trying again later");
         }
     }
 
@@ -193,8 +192,8 @@ impl Work {
         if self.told.useless.lock().is_none() {
             return Ok(false);
         }
-        // The clock first: a commit says what it asks for before it is written, so what is not said yet has a later
-        // time.
+        // The clock must be read first. A commit updates `useless` before it is written. Therefore a commit that has
+        // not updated `useless` yet gets a later time.
         let now = now(self.chores.links()).await?.as_millisecond();
         let useless = *self.told.useless.lock();
         let Some(Useless { before, age }) = useless else { return Ok(false) };
@@ -226,7 +225,8 @@ impl Work {
     }
 }
 
-/// Does something until there is no more of it, or others have to have their turn. Whether there was something.
+/// Executes portions until nothing is left, or until the other steps must run. Returns whether there was something to
+/// do.
 async fn in_portions<F>(portion: impl Fn() -> F) -> Result<bool, StoreError>
 where
     F: Future<Output = Result<Dropped, StoreError>>,

@@ -1,4 +1,4 @@
-//! Whether the tables of a database agree.
+//! Checks the consistency of the tables of a database.
 
 use nuncio_engine::StoreError;
 use tokio_postgres::{Error, IsolationLevel};
@@ -9,10 +9,11 @@ use super::{
     error::{store_error, unavailable},
 };
 
-/// Findings of one kind that are given, at most.
+/// The maximum number of findings per rule.
 const FINDINGS: usize = 100;
 
-/// What must not be there, each as a query for words about it; `$ended` stands for the states of tasks that have ended.
+/// The rules. Each query returns texts that describe violations; `$ended` stands for the states of tasks that have
+/// ended.
 const RULES: &[&str] = &[
     "SELECT 'the schema has ' || count(*) || ' versions' FROM nuncio_schema HAVING count(*) <> 1",
     "SELECT 'task ' || t.id || ' has a snapshot as of record ' || b.folded || ', and its last one is ' || t.sequence \
@@ -45,28 +46,28 @@ const RULES: &[&str] = &[
      WHERE owner IS NOT NULL AND state IN ($ended)",
 ];
 
-/// What a crash can leave, and housekeeping deletes in time; worth a note where it stays for longer than a day.
+/// Data that a crash can leave and that housekeeping deletes later. Worth a note if older than a day.
 const NOTES: &[&str] =
     &["SELECT 'a command waits for task ' || c.task || ', which has ended or is not there' FROM commands AS c \
      WHERE c.acked IS NULL AND c.refused IS NULL AND c.enqueued_at < clock_timestamp() - interval '1 day' \
          AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = c.task AND state NOT IN ($ended))"];
 
 impl PostgresStore {
-    /// Looks whether the tables agree: what is not as it should be, in words. Nothing when all is well. All of it is of
-    /// one moment, also while nodes write.
+    /// Checks whether the tables are consistent. Returns a description of each problem; no descriptions if the database
+    /// is consistent. The check sees one moment, also while nodes write.
     ///
     /// # Errors
     ///
-    /// Those of any read.
+    /// `Unavailable` and `Corrupt`, as for any read.
     pub async fn verify(&self) -> Result<Vec<String>, StoreError> {
         self.ask(RULES).await
     }
 
-    /// What is left of processes that are gone for longer than a day, in words. It does no harm.
+    /// Descriptions of data that processes left behind more than a day ago. This data does no harm.
     ///
     /// # Errors
     ///
-    /// Those of any read.
+    /// `Unavailable` and `Corrupt`, as for any read.
     pub async fn notes(&self) -> Result<Vec<String>, StoreError> {
         self.ask(NOTES).await
     }

@@ -1,4 +1,4 @@
-//! Tasks that somebody is at work on, and those that nobody is and somebody should be.
+//! Lists running tasks, and tasks that should run but have no node.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::columns;
 
-/// Tasks that somebody should be at work on.
+/// Tasks that should run but have no node.
 pub(super) async fn orphans(
     links: &Links,
     node: &Node,
@@ -39,7 +39,7 @@ pub(super) async fn orphans(
     Ok(orphans)
 }
 
-/// A page of the tasks that a node is at work on. The cursor is the time and the id of the last one.
+/// A page of the tasks that run on a node. The cursor contains the time and the id of the last task.
 pub(super) async fn at_work(
     links: &Links,
     node: NodeId,

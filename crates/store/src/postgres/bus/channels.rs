@@ -1,8 +1,9 @@
-//! The names that topics have in PostgreSQL. A channel is a database's, so the schema is part of its name.
+//! The PostgreSQL channel names of topics. Channels belong to a database, so the name contains the schema.
 
 use nuncio_engine::bus::Topic;
 
-/// What is left for a schema: a name has 63 bytes, `nuncio.` and `.node.18446744073709551615` have 33.
+/// The maximum length of the schema part. A channel name has at most 63 bytes; `nuncio.` and
+/// `.node.18446744073709551615` take 33 bytes.
 const LONGEST_SCHEMA: usize = 30;
 
 /// The channels of one schema.
@@ -12,7 +13,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// The schema is a plain name. Of a long one the beginning and a hash is taken.
+    /// The schema must be a plain name. A long name is replaced by its beginning and a hash.
     pub(super) fn of(schema: &str) -> Self {
         if schema.len() <= LONGEST_SCHEMA {
             return Self { prefix: format!("nuncio.{schema}.") };
@@ -20,28 +21,28 @@ impl Channels {
         let hash = schema
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        // A schema's own name has no tilde.
+        // The tilde prevents collisions: the name of a schema cannot contain a tilde.
         let beginning: String = schema.chars().take(13).collect();
         Self { prefix: format!("nuncio.{beginning}~{hash:016x}.") }
     }
 
-    /// `nuncio.SCHEMA.tasks.17`, `nuncio.SCHEMA.node.4`.
+    /// The channel of a topic: `nuncio.SCHEMA.tasks.17`, `nuncio.SCHEMA.node.4`.
     pub(super) fn name(&self, topic: Topic) -> String {
         format!("{}{topic}", self.prefix)
     }
 
-    /// Whose channel it is.
+    /// The topic of a channel; `None` if the channel belongs to another schema.
     pub(super) fn topic(&self, channel: &str) -> Option<Topic> {
         Topic::named(channel.strip_prefix(&self.prefix)?)
     }
 
-    /// A channel that one connection has for itself.
+    /// A channel that only one connection uses.
     pub(super) fn private(&self) -> String {
         format!("{}{:016x}", self.prefix, rand())
     }
 }
 
-/// Something that no other connection has.
+/// A random number, different for each connection.
 fn rand() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::process::id())
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_fit_and_are_told_apart() {
+    fn channel_names_fit_into_63_bytes_and_are_distinct() {
         let long = ["a".repeat(63), format!("{}b", "a".repeat(62)), "a".repeat(31)];
         let mut names = Vec::new();
         for schema in ["nuncio", "n", &"a".repeat(30)].into_iter().map(str::to_owned).chain(long) {

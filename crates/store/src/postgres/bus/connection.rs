@@ -13,20 +13,20 @@ use crate::postgres::{
     servers::{Connected, Servers},
 };
 
-/// What is said for a whole group.
+/// Sends a group of notifications.
 const TELL: &str = "SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS told(channel, payload)";
 
-/// A connection that listens and one that tells, until one of them fails.
+/// A listening connection and a sending connection. When one of them fails, both are replaced.
 pub struct PostgresConnection {
     listening: Line,
     telling: Line,
     tell: Statement,
     channels: Arc<Channels>,
-    /// Why one is lost.
+    /// The reason why a connection was lost.
     lost: watch::Receiver<Option<String>>,
 }
 
-/// A client, and what moves its bytes; dropping it cuts the connection.
+/// A client and the task that transfers its bytes. Dropping a line closes the connection.
 struct Line {
     client: Client,
     driver: JoinHandle<()>,
@@ -59,7 +59,7 @@ impl PostgresConnection {
         };
         let listening = Line::open(servers, losing.clone(), hear).await?;
         let telling = Line::open(servers, losing, |_| {}).await?;
-        // A transaction with a NOTIFY has a commit record, which would be waited for.
+        // A transaction with a `NOTIFY` has a commit record. The server would wait until this record is on the disk.
         telling.client.batch_execute("SET synchronous_commit = off").await.map_err(told)?;
         let tell = telling.client.prepare(TELL).await.map_err(told)?;
         let connection = Self { listening, telling, tell, channels: channels.clone(), lost };
@@ -76,7 +76,7 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// Says a word of each topic, all in one transaction.
+    /// Executes `LISTEN` or `UNLISTEN` for each topic, in one transaction.
     async fn for_each(&self, word: &str, topics: &[Topic]) -> Result<(), BoxError> {
         let words = topics.iter().map(|topic| format!("{word} \"{}\";", self.channels.name(*topic)));
         self.listening.client.batch_execute(&words.collect::<String>()).await.map_err(told)

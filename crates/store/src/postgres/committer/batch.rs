@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Bytes of bodies in a group from which on it takes no more.
+/// The size of a group, in bytes of bodies, from which the group takes no further writes.
 const FULL: usize = 8 << 20;
 
 /// The states in which a task has ended.
@@ -35,24 +35,24 @@ pub(in crate::postgres) const ENDED: [TaskState; 4] =
 
 pub(super) struct Batch(Vec<Job>);
 
-/// How a group went.
+/// The result of writing a group.
 pub(super) struct Written {
-    /// Whether something could not be written that may be later.
+    /// Whether a write failed that may succeed later.
     pub(super) is_failing: bool,
-    /// Whether the connection is of no more use.
+    /// Whether the connection must be replaced.
     pub(super) is_broken: bool,
 }
 
 impl Batch {
-    /// Writes in a group, at most.
+    /// The maximum number of writes in a group.
     pub(super) const MOST: usize = 256;
 
-    /// Takes the jobs that can be written together: of each task the first. They are sorted by task, so that all nodes
-    /// lock tasks in one order.
+    /// Takes the jobs that can be written together: the first job of each task. The jobs are sorted by task, so that
+    /// all nodes lock tasks in the same order and cannot block each other.
     pub(super) fn take(waiting: &mut VecDeque<Job>) -> Self {
         let (mut jobs, mut left, mut tasks, mut bytes) = (Vec::new(), VecDeque::new(), HashSet::new(), 0);
         while let Some(job) = waiting.pop_front() {
-            // What stands behind a job of its task waits for it; behind the end nothing comes.
+            // Later jobs of the same task wait for the next group. No job follows a close job.
             let is_first = job.op.task().is_none_or(|task| tasks.insert(task.clone()));
             let closes = matches!(job.op, Op::Close);
             if closes && !left.is_empty() {
@@ -79,8 +79,7 @@ impl Batch {
         self.0.iter().any(|job| matches!(job.op, Op::Close))
     }
 
-    /// Writes all, in a statement for those that create, one for those that append, and one for each claim; and
-    /// answers.
+    /// Executes all writes: one statement for the creates, one for the appends, and one per claim. Sends the answers.
     pub(super) async fn write(self, session: &Session, doubt: &Doubt) -> Written {
         let ops: Vec<&Op> = self.0.iter().map(|job| &job.op).collect();
         let all = async |wanted: Kind| {
@@ -97,7 +96,7 @@ impl Batch {
         let is_unknown =
             |outcome: &Option<Result<Done, Refusal>>| !matches!(outcome, Some(Ok(_) | Err(Refusal::Known(_))));
         let is_broken = outcomes.iter().any(is_unknown) || session.is_closed();
-        // Before anybody is told.
+        // The doubt must be recorded before the callers get their answers.
         let unknown = self.0.iter().zip(&outcomes).filter(|(_, outcome)| is_unknown(outcome));
         doubt.add(unknown.filter_map(|(job, _)| job.op.task()));
         let mut is_failing = false;
@@ -105,7 +104,7 @@ impl Batch {
             let outcome: Outcome = match outcome {
                 Some(Ok(done)) => Ok(done),
                 Some(Err(Refusal::Known(error) | Refusal::Unknown(error))) => Err(error),
-                None => Err(unavailable("the database gave no answer")),
+                None => Err(unavailable("the database sent no answer")),
             };
             is_failing |= outcome.as_ref().is_err_and(StoreError::is_transient);
             job.answer(outcome);
@@ -131,11 +130,11 @@ impl Kind {
     }
 }
 
-/// Why something was not done.
+/// The reason why a write failed.
 enum Refusal {
-    /// Nothing of it was written.
+    /// The server confirmed that nothing was written.
     Known(StoreError),
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown(StoreError),
 }
 
@@ -165,7 +164,7 @@ async fn write_group(session: &Session, kind: Kind, ops: &[&Op]) -> Vec<Result<D
             by_node.entry(*node).or_default().push(place);
         }
     }
-    // There are two only around the moment when the lease was lost.
+    // Two different node ids occur only for a moment after the lease was lost.
     let mut outcomes: Vec<Option<Result<Done, Refusal>>> = ops.iter().map(|_| None).collect();
     for (node, places) in by_node {
         let group: Vec<&Append> = places.iter().map(|place| appends[*place]).collect();
@@ -173,12 +172,12 @@ async fn write_group(session: &Session, kind: Kind, ops: &[&Op]) -> Vec<Result<D
             outcomes[place] = Some(outcome);
         }
     }
-    let missing = || Err(Refusal::Unknown(unavailable("the database gave no answer")));
+    let missing = || Err(Refusal::Unknown(unavailable("the database sent no answer")));
     outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(missing)).collect()
 }
 
-/// All in one statement; when that fails for something that one of them may be to blame for, each in its own, so that
-/// one bad commit fails nobody else's.
+/// Writes all commits in one statement. If the statement fails for a reason that may concern a single commit, writes
+/// each commit singly, so that a bad commit does not fail the commits of other callers.
 async fn commit(session: &Session, kind: Kind, appends: &[&Append], node: NodeId) -> Vec<Result<Done, Refusal>> {
     if let [append] = appends {
         return vec![alone(session, kind, append, node).await];
@@ -186,7 +185,7 @@ async fn commit(session: &Session, kind: Kind, appends: &[&Append], node: NodeId
     match say(session, kind, appends, node).await {
         Ok(Ok(rows)) => read(kind, appends, &rows),
         Ok(Err(failure)) if may_be_one_alone(&failure) => {
-            tracing::debug!(%failure, commits = appends.len(), "a group could not be written and is tried one by one");
+            tracing::debug!(%failure, commits = appends.len(), "store: cannot write a group; its commits are tried singly");
             one_by_one(session, kind, appends, node).await
         }
         Ok(Err(failure)) => {
@@ -213,7 +212,7 @@ async fn one_by_one(session: &Session, kind: Kind, appends: &[&Append], node: No
         let is_unknown = matches!(outcome, Err(Refusal::Unknown(_)));
         outcomes.push(outcome);
         if is_unknown {
-            // The rest was not begun.
+            // The remaining commits were not started.
             let rest = appends.len() - outcomes.len();
             let not_begun = || Err(Refusal::Known(unavailable("the connection to the database was lost")));
             outcomes.extend(std::iter::repeat_with(not_begun).take(rest));
@@ -223,7 +222,7 @@ async fn one_by_one(session: &Session, kind: Kind, appends: &[&Append], node: No
     outcomes
 }
 
-/// How long the commits of a group are tried one by one.
+/// The maximum time for writing the commits of a group singly.
 const LONGEST: Duration = Duration::from_secs(3);
 
 async fn alone(session: &Session, kind: Kind, append: &Append, node: NodeId) -> Result<Done, Refusal> {
@@ -247,8 +246,8 @@ async fn say(
     }
 }
 
-/// Whether a statement may have failed for one of its commits and not for all: for a value, a rule, a lock, its size,
-/// or a message that another has too.
+/// Whether a statement may have failed because of a single commit: for a value, a constraint, a lock, its size, or a
+/// duplicate message.
 fn may_be_one_alone(failure: &Failure) -> bool {
     let Failure::Told(error) = failure else { return false };
     let Some(code) = error.code().filter(|_| failure.is_refusal()) else { return false };
@@ -299,7 +298,7 @@ async fn claim(session: &Session, scope: &Scope, id: &TaskId, node: NodeId) -> R
     let epoch = from_column(claimed.unwrap_or_else(|| row.get(6)));
     Ok(Some(match owner {
         _ if claimed.is_some() => Claimed::Owned { abandoned: owner.is_some(), epoch },
-        // Who claims its own task has lost its runner, or would not ask.
+        // A node claims its own task only if the task has no runner any more.
         _ if ended || own => Claimed::Owned { abandoned: own && !ended, epoch },
         Some(owner) if held => Claimed::Held(NodeId(from_column(owner))),
         _ if !lives => Claimed::NoLease,

@@ -1,4 +1,4 @@
-//! Tasks of which nobody knows whether the last commit was written.
+//! Tasks for which the outcome of the last commit is unknown.
 
 use std::{
     collections::HashSet,
@@ -15,11 +15,12 @@ use tokio::{
 
 use crate::postgres::error::unavailable;
 
-/// A read of such a task waits: what it found could be outrun by a commit that is still on its way.
+/// The set of tasks in doubt. A read of such a task waits, because a commit that is still in progress could change the
+/// task after the read.
 #[derive(Debug, Default)]
 pub(in crate::postgres) struct Doubt {
     tasks: Mutex<HashSet<TaskId>>,
-    /// Whether there are any, so that the common case takes no lock.
+    /// Whether the set is not empty, so that the common case needs no lock.
     exists: AtomicBool,
     resolved: Notify,
 }
@@ -35,7 +36,7 @@ impl Doubt {
         self.exists.load(Ordering::Acquire)
     }
 
-    /// The connection that they were on has ended.
+    /// Clears the set. Must be called when the connection of these commits has ended.
     pub(super) fn resolve(&self) {
         let mut doubtful = self.tasks.lock();
         doubtful.clear();
@@ -48,7 +49,7 @@ impl Doubt {
         self.exists() && self.tasks.lock().contains(task)
     }
 
-    /// Waits until a task is not in doubt.
+    /// Waits until the task is no longer in doubt.
     pub(in crate::postgres) async fn settled(&self, task: &TaskId, deadline: Instant) -> Result<(), StoreError> {
         while self.has(task) {
             let resolved = self.resolved.notified();
@@ -56,7 +57,7 @@ impl Doubt {
             resolved.as_mut().enable();
             if self.has(task) {
                 let waited = timeout_at(deadline, resolved).await;
-                waited.map_err(|_| unavailable("it is not known yet whether the last commit was written"))?;
+                waited.map_err(|_| unavailable("the outcome of the last commit is not known yet; try again later"))?;
             }
         }
         Ok(())

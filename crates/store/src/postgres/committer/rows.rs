@@ -1,4 +1,4 @@
-//! Commits as the arrays that a statement takes: an array for each column.
+//! Converts commits to the arrays that the statements take, one array per column.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What commits to many tasks have in common.
+/// The columns that creates and appends have in common.
 #[derive(Default)]
 struct Columns<'a> {
     id: Vec<String>,
@@ -58,7 +58,7 @@ pub(in crate::postgres) fn state(state: nuncio_model::TaskState) -> i16 {
     i16::try_from(state.number()).unwrap_or_default()
 }
 
-/// Messages that are to be known again, each with its task.
+/// Message ids to store, each with its task.
 #[derive(Default)]
 struct Remembered<'a> {
     task: Vec<&'a str>,
@@ -67,7 +67,7 @@ struct Remembered<'a> {
 }
 
 impl<'a> Remembered<'a> {
-    /// The messages of commits to the tasks of these ids.
+    /// The message ids of these commits; `ids` are the column values of their task ids.
     fn of(appends: &[&'a Append], ids: &'a [String]) -> Self {
         let mut remembered = Self::default();
         for (append, id) in appends.iter().zip(ids) {
@@ -82,8 +82,8 @@ impl<'a> Remembered<'a> {
     }
 }
 
-/// Appends, and gives the rows of those that passed their guards: the id as the column has it, and whether pushes are
-/// pending.
+/// Appends. Returns one row for each commit that passed its checks: the id as stored in the column, and whether
+/// deliveries are pending.
 pub(super) async fn append(
     session: &Session,
     appends: &[&Append],
@@ -125,8 +125,8 @@ pub(super) async fn append(
     Ok(session.query(Sql::Append, &values).await)
 }
 
-/// Creates, and gives a row for each: the id as the column has it, whether it was created, whether pushes are pending, and
-/// whether the node might create it.
+/// Creates tasks. Returns one row for each commit: the id as stored in the column, whether the task was created,
+/// whether deliveries are pending, and whether the node was allowed to create the task.
 pub(super) async fn create(
     session: &Session,
     appends: &[&Append],

@@ -35,7 +35,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Writes until it is told to stop, or nobody is left who could.
+    /// Writes until a close job arrives or the committer is dropped.
     pub(super) async fn run(mut self) {
         loop {
             if self.waiting.is_empty() && !self.doubt.exists() && !self.receive().await {
@@ -63,7 +63,7 @@ impl Worker {
         }
     }
 
-    /// Waits for a job; `false` when there will be none.
+    /// Waits for a job. Returns `false` if the queue is closed.
     async fn receive(&mut self) -> bool {
         let job = self.jobs.recv().await;
         let is_there = job.is_some();
@@ -71,7 +71,7 @@ impl Worker {
         is_there
     }
 
-    /// Takes what waits, as much as a few groups.
+    /// Takes waiting jobs from the queue, at most four groups.
     fn fill(&mut self) {
         while self.waiting.len() < 4 * Batch::MOST {
             let Ok(job) = self.jobs.try_recv() else { break };
@@ -79,17 +79,18 @@ impl Worker {
         }
     }
 
-    /// Answers those whose time is over before they were begun.
+    /// Answers the jobs whose deadline has passed.
     fn expire(&mut self) {
         let now = Instant::now();
         while self.waiting.front().is_some_and(|job| job.deadline <= now) {
             if let Some(job) = self.waiting.pop_front() {
-                job.answer(Err(unavailable("the database could not be reached in time")));
+                job.answer(Err(unavailable("cannot reach the database in time")));
             }
         }
     }
 
-    /// The connection. Where there is none, makes one attempt and rests, and answers meanwhile whose time is over.
+    /// Returns the connection. Without a connection, makes one attempt to connect. After a failed attempt, pauses and
+    /// returns `None`. Meanwhile, jobs whose deadline passes are answered.
     async fn connected(&mut self) -> Option<Arc<Session>> {
         if let Some(session) = self.session.as_ref().filter(|session| !session.is_closed()) {
             return Some(Arc::clone(session));
@@ -101,7 +102,7 @@ impl Worker {
         match connected {
             Some(Ok(Ok(session))) => {
                 self.failures.reset();
-                // Whatever was under way on the connection before has ended with it.
+                // All statements of the previous connection have ended with this connection.
                 self.doubt.resolve();
                 let session = Arc::new(session);
                 self.session = Some(Arc::clone(&session));
@@ -110,7 +111,7 @@ impl Worker {
             Some(failed) => {
                 let rest = Instant::now() + self.failures.next_delay(&RECONNECT);
                 if let Ok(Err(error)) = failed {
-                    tracing::warn!(%error, "the database cannot be reached for commits");
+                    tracing::warn!(%error, "store: cannot connect to the database for commits; trying again");
                 }
                 self.is_failing.store(true, Ordering::Relaxed);
                 self.tend_until(sleep_until(rest)).await;
@@ -120,7 +121,8 @@ impl Worker {
         }
     }
 
-    /// Waits for something, and answers meanwhile whose time is over. Nothing, when nobody is left to write for.
+    /// Waits for a future. Meanwhile, jobs whose deadline passes are answered. Returns `None` if the committer was
+    /// dropped.
     async fn tend_until<T>(&mut self, what: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(what);
         loop {
@@ -141,8 +143,8 @@ impl Worker {
     }
 }
 
-/// A connection that is the only one of this node for commits: one before it that the server still has is ended first,
-/// and waited for.
+/// Opens the only connection of this node for commits. A previous connection that still exists on the server is
+/// terminated first, and the function waits for its end.
 async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnected> {
     let session = connector.connect().await?;
     let ending = async {
@@ -158,15 +160,15 @@ async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnect
         client.execute("SELECT pg_advisory_lock($1::int8)", &[&lock]).await
     };
     tokio::time::timeout(connector.options.answer_timeout, ending).await??;
-    // They make a plan that takes rows in the order of the input, which is what keeps two nodes from waiting for each
-    // other.
+    // With these settings, the server processes rows in the order of the input. This order prevents deadlocks between
+    // nodes.
     let plans = "SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; \
                  SET enable_bitmapscan = off";
     session.client().batch_execute(plans).await?;
-    // A group passes through two lists on its way into the tables, which go by way of the disk where they take more.
+    // A group passes through two intermediate lists. Lists that exceed `work_mem` are written to the disk.
     session.client().batch_execute("SET work_mem = '64MB'").await?;
-    // What an unknown commit has left may be seen before it is where the server promises it to be: on a standby, which
-    // the server may have lost for good. Who waits for a later one has waited for all before it.
+    // After an unknown commit, its data can be visible before the data is safe: for example while a lost standby has
+    // not confirmed it. This write returns only when all earlier commits are safe too.
     match session.query(Sql::Probe, &[]).await {
         Ok(_) => Ok(session),
         Err(Failure::Told(error)) if is_full(&error) => Ok(session),
@@ -177,7 +179,7 @@ async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnect
     }
 }
 
-/// Something that a job can be answered with more than once.
+/// Copies an error, so that several jobs can be answered with the error.
 pub(super) fn copy(error: &StoreError) -> StoreError {
     let text = match error {
         StoreError::Full(source) | StoreError::Unavailable(source) | StoreError::Corrupt(source) => source.to_string(),

@@ -109,12 +109,12 @@ async fn certificates_are_looked_at_as_far_as_that_is_asked_for() {
     for parameters in [roots("verify-full", &right), format!("sslrootcert={}", right.display())] {
         let refused = refusal(&place.url_by_address(&parameters)).await;
         assert!(refused.contains("not valid for name"), "{refused}");
-        assert!(refused.contains("; name the host as its certificate does"), "{refused}");
+        assert!(refused.contains("; use the host name in the server's certificate"), "{refused}");
     }
     // Nobody's system trusts it.
     for parameters in ["sslmode=verify-full", "sslrootcert=system"] {
         let refused = refusal(&place.url(parameters)).await;
-        assert!(refused.contains("; name who signed its certificate"), "{refused}");
+        assert!(refused.contains("; name the file of the trusted certificates"), "{refused}");
     }
 }
 
@@ -127,14 +127,14 @@ async fn a_server_that_signed_its_own_certificate_is_its_own_root() {
     let refused = refusal(&place.url_by_address(&roots("verify-full", &root))).await;
     assert!(refused.contains("not valid for name"), "{refused}");
     let refused = refusal(&place.url(&roots("verify-ca", &place.file("ca.pem", tls::AUTHORITY)))).await;
-    assert!(refused.contains("; name who signed its certificate"), "{refused}");
+    assert!(refused.contains("; name the file of the trusted certificates"), "{refused}");
 }
 
 #[tokio::test]
 async fn a_server_that_wants_tls_is_not_reached_without() {
     let place = Place::new(ServerOptions::new().with_tls_alone(SERVER));
     let refused = refusal(&place.url("sslmode=disable")).await;
-    assert!(refused.contains("; it may want TLS: say sslmode=verify-full"), "{refused}");
+    assert!(refused.contains("; the server may require TLS: use sslmode=verify-full"), "{refused}");
     assert!(place.is_encrypted(&place.url("sslmode=prefer")).await);
 }
 
