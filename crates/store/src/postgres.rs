@@ -59,7 +59,7 @@ use self::{
     committer::Committer,
     links::Links,
     node::Node,
-    place::Place,
+    place::DatabaseUrl,
     session::{Connector, NotConnected},
     statements::Sql,
     upkeep::Upkeep,
@@ -104,7 +104,7 @@ impl PostgresStore {
     ///
     /// [`PostgresError::Url`] if [`open`](Self::open) would return this error.
     pub fn check_url(url: &str, options: &PostgresOptions) -> Result<(), PostgresError> {
-        Place::parse(url, options).map(drop)
+        DatabaseUrl::parse(url, options).map(drop)
     }
 
     /// Opens the database of this URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Creates the schema or updates it
@@ -161,7 +161,7 @@ impl PostgresStore {
     }
 }
 
-fn unreachable(place: &Place, error: NotConnected) -> PostgresError {
+fn unreachable(place: &DatabaseUrl, error: NotConnected) -> PostgresError {
     let (reason, source) = match error {
         NotConnected::Refused(source) => {
             let advice = place.advice(&source).map(|advice| format!("; {advice}")).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::{
     committer::Committer,
     links::Links,
     node::Node,
-    place::Place,
+    place::DatabaseUrl,
     schema,
     session::{Connector, Driver},
     unreachable,
@@ -80,7 +80,7 @@ impl PostgresStore {
     ///
     /// `Url`.
     pub fn place_of(url: &str) -> Result<String, PostgresError> {
-        Place::parse(url, &PostgresOptions::new()).map(|place| place.to_string())
+        DatabaseUrl::parse(url, &PostgresOptions::new()).map(|place| place.to_string())
     }
 
     /// The `pg_dump` command that copies the schema of this URL into a file. The command does not contain the password.
@@ -89,7 +89,7 @@ impl PostgresStore {
     ///
     /// `Url`.
     pub fn dump_command(url: &str, file: &str) -> Result<String, PostgresError> {
-        let place = Place::parse(url, &PostgresOptions::new())?;
+        let place = DatabaseUrl::parse(url, &PostgresOptions::new())?;
         let address = Address::parse(url).map_err(|error| PostgresError::Url(error.to_string()))?;
         let (file, url) = (quoted(file), quoted(&without_password(address)));
         Ok(format!("pg_dump --format=custom --schema={} --file={file} {url}", place.schema))
@@ -101,7 +101,7 @@ pub(super) async fn connect(
     url: &str,
     options: PostgresOptions,
 ) -> Result<(Arc<Connector>, Client, Driver), PostgresError> {
-    let place = Place::parse(url, &options)?;
+    let place = DatabaseUrl::parse(url, &options)?;
     let connector = Arc::new(Connector::new(place, options)?);
     let connected = connector.connect_bare().await;
     let (client, driver) = connected.map_err(|error| unreachable(&connector.place, error))?;
@@ -173,13 +173,13 @@ mod tests {
             let told = [
                 format!("{:?}", PostgresStore::place_of(&url)),
                 format!("{:?}", PostgresStore::dump_command(&url, "file")),
-                Place::parse(&url, &PostgresOptions::new()).map_or_else(|error| error.to_string(), |place| format!("{:?}", place.config)),
+                DatabaseUrl::parse(&url, &PostgresOptions::new()).map_or_else(|error| error.to_string(), |place| format!("{:?}", place.config)),
             ];
             for told in told {
                 prop_assert!(!told.contains("s3cr3t"), "{told} of {url}");
             }
             if is_encoded && !query.contains("a=b") {
-                let place = Place::parse(&url, &PostgresOptions::new()).unwrap();
+                let place = DatabaseUrl::parse(&url, &PostgresOptions::new()).unwrap();
                 let meant = percent_encoding::percent_decode_str(&password).collect::<Vec<_>>();
                 prop_assert_eq!(place.config.get_password(), Some(&meant[..]));
             }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use nuncio_engine::bus::{BoxError, Broker, Listeners};
 
 use self::{channels::Channels, connection::PostgresConnection};
-use super::{error::PostgresError, options::PostgresOptions, place::Place, servers::Servers, tls::Tls};
+use super::{error::PostgresError, options::PostgresOptions, place::DatabaseUrl, servers::Servers, tls::Tls};
 
 /// The broker for signals between nodes over PostgreSQL. A [`RemoteBus`](nuncio_engine::bus::RemoteBus) with this
 /// broker is the bus.
@@ -33,7 +33,7 @@ impl PostgresBroker {
     ///
     /// [`PostgresError::Url`] if the URL is not valid.
     pub fn new(url: &str, options: &PostgresOptions) -> Result<Self, PostgresError> {
-        let mut place = Place::parse(url, options)?;
+        let mut place = DatabaseUrl::parse(url, options)?;
         if place.config.get_application_name() == Some("nuncio") {
             place.config.application_name("nuncio bus");
         }

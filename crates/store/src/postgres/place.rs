@@ -13,13 +13,13 @@ use super::{error::PostgresError, options::PostgresOptions, tls::Trust};
 
 /// A database and a schema in the database. The text form contains no password.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct DatabaseUrl {
     pub(super) config: Config,
     pub(super) trust: Trust,
     pub(super) schema: String,
 }
 
-impl Place {
+impl DatabaseUrl {
     /// Parses a URL, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Known parameters: `schema`, `sslmode`,
     /// `sslrootcert`, and the other parameters of PostgreSQL's own programs that `tokio-postgres` knows.
     pub(super) fn parse(url: &str, options: &PostgresOptions) -> Result<Self, PostgresError> {
@@ -246,7 +246,7 @@ fn set_up(config: &mut Config, schema: &str, options: &PostgresOptions) {
 }
 
 /// The text form: `user@host:port/database, schema nuncio`.
-impl fmt::Display for Place {
+impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(user) = self.config.get_user() {
             write!(f, "{user}@")?;
@@ -264,8 +264,8 @@ impl fmt::Display for Place {
 mod tests {
     use super::*;
 
-    fn parse(url: &str) -> Result<Place, PostgresError> {
-        Place::parse(url, &PostgresOptions::new())
+    fn parse(url: &str) -> Result<DatabaseUrl, PostgresError> {
+        DatabaseUrl::parse(url, &PostgresOptions::new())
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
             assert_eq!(parse(url).unwrap().to_string(), text);
         }
         let options = PostgresOptions::new().with_schema("mine");
-        assert_eq!(Place::parse("postgres://h/d?schema=other", &options).unwrap().schema, "mine");
+        assert_eq!(DatabaseUrl::parse("postgres://h/d?schema=other", &options).unwrap().schema, "mine");
     }
 
     #[test]

@@ -50,7 +50,7 @@ struct Old {
 }
 
 /// A position in the order of scopes: a tenant and a caller. The scope need not exist.
-type Place = (String, String);
+type ScopePosition = (String, String);
 
 /// The result of one search.
 struct Page {
@@ -58,7 +58,7 @@ struct Page {
     /// Whether the searched scopes have further old tasks.
     is_cut: bool,
     /// The position of the next scopes; `None` if there are no more scopes.
-    next: Option<Place>,
+    next: Option<ScopePosition>,
 }
 
 impl Old {
@@ -73,7 +73,7 @@ impl Old {
         }
     }
 
-    async fn look(&self, chores: &Chores, from: &Place) -> Result<Page, StoreError> {
+    async fn look(&self, chores: &Chores, from: &ScopePosition) -> Result<Page, StoreError> {
         let rows = i64::try_from(ROWS).unwrap_or(i64::MAX);
         let mut values: Vec<&(dyn ToSql + Sync)> =
             vec![&from.0, &from.1, &SCOPES, &self.states, &self.millisecond, &self.rest, &FOUND, &self.except, &rows];

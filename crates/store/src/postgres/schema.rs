@@ -4,7 +4,7 @@ use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
 
 use super::{
     error::{PostgresError, explain},
-    place::Place,
+    place::DatabaseUrl,
 };
 use crate::SchemaVersion;
 
@@ -21,7 +21,7 @@ const STEPS: &[&str] = &[
 
 /// Creates the schema or updates it to the current version. Returns the previous version. If several nodes start at the
 /// same time, one node does the work and the others wait.
-pub(super) async fn prepare(client: &mut Client, place: &Place) -> Result<SchemaVersion, PostgresError> {
+pub(super) async fn prepare(client: &mut Client, place: &DatabaseUrl) -> Result<SchemaVersion, PostgresError> {
     let failed = |source| unusable(place, source);
     check_encoding(client, place).await?;
     let transaction =
@@ -57,7 +57,7 @@ pub(super) async fn prepare(client: &mut Client, place: &Place) -> Result<Schema
 
 /// The version of the schema, 0 if the schema does not exist, and the version of this release. Changes nothing and
 /// waits for no lock.
-pub(super) async fn look(client: &Client, place: &Place) -> Result<SchemaVersion, PostgresError> {
+pub(super) async fn look(client: &Client, place: &DatabaseUrl) -> Result<SchemaVersion, PostgresError> {
     check_encoding(client, place).await?;
     match find(client, place).await? {
         Found::Ours(version) => known(version, place),
@@ -74,7 +74,7 @@ enum Found {
     Ours(i32),
 }
 
-async fn find(client: &impl GenericClient, place: &Place) -> Result<Found, PostgresError> {
+async fn find(client: &impl GenericClient, place: &DatabaseUrl) -> Result<Found, PostgresError> {
     let failed = |source| unusable(place, source);
     let sql = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1), \
         (SELECT count(*) FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1)), \
@@ -92,7 +92,7 @@ async fn find(client: &impl GenericClient, place: &Place) -> Result<Found, Postg
     Ok(Found::Nothing { has_schema })
 }
 
-fn known(version: i32, place: &Place) -> Result<SchemaVersion, PostgresError> {
+fn known(version: i32, place: &DatabaseUrl) -> Result<SchemaVersion, PostgresError> {
     let (found, known) = (i64::from(version), i64::try_from(STEPS.len()).unwrap_or(i64::MAX));
     if found > known {
         return Err(PostgresError::Newer { place: place.to_string(), found, known });
@@ -100,12 +100,12 @@ fn known(version: i32, place: &Place) -> Result<SchemaVersion, PostgresError> {
     Ok(SchemaVersion { found, known })
 }
 
-async fn check_encoding(client: &Client, place: &Place) -> Result<(), PostgresError> {
+async fn check_encoding(client: &Client, place: &DatabaseUrl) -> Result<(), PostgresError> {
     let row = client.query_one("SELECT current_setting('server_encoding')", &[]).await;
     let encoding: String = row.map_err(|source| unusable(place, source))?.get(0);
     if encoding == "UTF8" { Ok(()) } else { Err(PostgresError::Encoding { place: place.to_string(), encoding }) }
 }
 
-fn unusable(place: &Place, source: Error) -> PostgresError {
+fn unusable(place: &DatabaseUrl, source: Error) -> PostgresError {
     PostgresError::Unusable { place: place.to_string(), reason: explain(&source), source: Some(source) }
 }

@@ -19,7 +19,7 @@ use tokio_postgres::{Client, Config, SimpleQueryMessage, Socket, tls::MakeTlsCon
 
 use super::{
     error::{explain, is_refusal},
-    place::Place,
+    place::DatabaseUrl,
     session::NotConnected,
     tls::Tls,
 };
@@ -68,7 +68,7 @@ pub(super) struct Connected {
 }
 
 impl Servers {
-    pub(super) fn new(place: &Place, tls: Tls, timeout: Duration) -> Self {
+    pub(super) fn new(place: &DatabaseUrl, tls: Tls, timeout: Duration) -> Self {
         Self { each: place.each(), tls, timeout, first: AtomicUsize::new(0), newest: Mutex::default() }
     }
 

@@ -18,7 +18,7 @@ use tokio_postgres::{Client, Error, Row, types::ToSql};
 use super::{
     error::{PostgresError, explain},
     options::PostgresOptions,
-    place::Place,
+    place::DatabaseUrl,
     servers::{Connected, Origin, Servers},
     statements::{Sql, Statements},
     tls::Tls,
@@ -26,13 +26,13 @@ use super::{
 
 /// Opens connections.
 pub(super) struct Connector {
-    pub(super) place: Place,
+    pub(super) place: DatabaseUrl,
     pub(super) servers: Arc<Servers>,
     pub(super) options: PostgresOptions,
 }
 
 impl Connector {
-    pub(super) fn new(place: Place, options: PostgresOptions) -> Result<Self, PostgresError> {
+    pub(super) fn new(place: DatabaseUrl, options: PostgresOptions) -> Result<Self, PostgresError> {
         let servers = Arc::new(Servers::new(&place, Tls::new(&place.trust)?, options.connect_timeout));
         Ok(Self { place, servers, options })
     }

@@ -36,7 +36,7 @@ pub(in crate::postgres) const ENDED: [TaskState; 4] =
 pub(super) struct Batch(Vec<Job>);
 
 /// The result of writing a group.
-pub(super) struct Written {
+pub(super) struct BatchReport {
     /// Whether a write failed that may succeed later.
     pub(super) is_failing: bool,
     /// Whether the connection must be replaced.
@@ -80,15 +80,20 @@ impl Batch {
     }
 
     /// Executes all writes: one statement for the creates, one for the appends, and one per claim. Sends the answers.
-    pub(super) async fn write(self, session: &Session, doubt: &Doubt) -> Written {
+    pub(super) async fn write(self, session: &Session, doubt: &Doubt) -> BatchReport {
         let ops: Vec<&Op> = self.0.iter().map(|job| &job.op).collect();
-        let all = async |wanted: Kind| {
-            let (places, ops): (Vec<_>, Vec<_>) =
-                ops.iter().enumerate().filter(|(_, op)| Kind::of(op) == wanted).map(|(place, op)| (place, *op)).unzip();
+        let all = async |wanted: WriteKind| {
+            let (places, ops): (Vec<_>, Vec<_>) = ops
+                .iter()
+                .enumerate()
+                .filter(|(_, op)| WriteKind::of(op) == wanted)
+                .map(|(place, op)| (place, *op))
+                .unzip();
             let outcomes = write_group(session, wanted, &ops).await;
             places.into_iter().zip(outcomes).collect::<Vec<_>>()
         };
-        let (created, appended, others) = tokio::join!(all(Kind::Create), all(Kind::Append), all(Kind::Other));
+        let (created, appended, others) =
+            tokio::join!(all(WriteKind::Create), all(WriteKind::Append), all(WriteKind::Other));
         let mut outcomes: Vec<Option<Result<Done, Refusal>>> = ops.iter().map(|_| None).collect();
         for (place, outcome) in [created, appended, others].into_iter().flatten() {
             outcomes[place] = Some(outcome);
@@ -109,18 +114,18 @@ impl Batch {
             is_failing |= outcome.as_ref().is_err_and(StoreError::is_transient);
             job.answer(outcome);
         }
-        Written { is_failing, is_broken }
+        BatchReport { is_failing, is_broken }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WriteKind {
     Create,
     Append,
     Other,
 }
 
-impl Kind {
+impl WriteKind {
     fn of(op: &Op) -> Self {
         match op {
             Op::Append(append, _) if append.expected == 0 => Self::Create,
@@ -149,11 +154,11 @@ impl From<Failure> for Refusal {
     }
 }
 
-async fn write_group(session: &Session, kind: Kind, ops: &[&Op]) -> Vec<Result<Done, Refusal>> {
+async fn write_group(session: &Session, kind: WriteKind, ops: &[&Op]) -> Vec<Result<Done, Refusal>> {
     if ops.is_empty() {
         return Vec::new();
     }
-    if kind == Kind::Other {
+    if kind == WriteKind::Other {
         return join_all(ops.iter().map(|op| write_other(session, op))).await;
     }
     let mut by_node: HashMap<NodeId, Vec<usize>> = HashMap::new();
@@ -178,7 +183,7 @@ async fn write_group(session: &Session, kind: Kind, ops: &[&Op]) -> Vec<Result<D
 
 /// Writes all commits in one statement. If the statement fails for a reason that may concern a single commit, writes
 /// each commit singly, so that a bad commit does not fail the commits of other callers.
-async fn commit(session: &Session, kind: Kind, appends: &[&Append], node: NodeId) -> Vec<Result<Done, Refusal>> {
+async fn commit(session: &Session, kind: WriteKind, appends: &[&Append], node: NodeId) -> Vec<Result<Done, Refusal>> {
     if let [append] = appends {
         return vec![alone(session, kind, append, node).await];
     }
@@ -200,7 +205,12 @@ async fn commit(session: &Session, kind: Kind, appends: &[&Append], node: NodeId
     }
 }
 
-async fn one_by_one(session: &Session, kind: Kind, appends: &[&Append], node: NodeId) -> Vec<Result<Done, Refusal>> {
+async fn one_by_one(
+    session: &Session,
+    kind: WriteKind,
+    appends: &[&Append],
+    node: NodeId,
+) -> Vec<Result<Done, Refusal>> {
     let begun = Instant::now();
     let mut outcomes = Vec::with_capacity(appends.len());
     for append in appends {
@@ -225,7 +235,7 @@ async fn one_by_one(session: &Session, kind: Kind, appends: &[&Append], node: No
 /// The maximum time for writing the commits of a group singly.
 const LONGEST: Duration = Duration::from_secs(3);
 
-async fn alone(session: &Session, kind: Kind, append: &Append, node: NodeId) -> Result<Done, Refusal> {
+async fn alone(session: &Session, kind: WriteKind, append: &Append, node: NodeId) -> Result<Done, Refusal> {
     match say(session, kind, &[append], node).await {
         Ok(Ok(rows)) => read(kind, &[append], &rows).pop().unwrap_or_else(|| Ok(Done::Nothing)),
         Ok(Err(Failure::Told(error))) if is_repetition(&error) => Ok(Done::Repeated),
@@ -236,12 +246,12 @@ async fn alone(session: &Session, kind: Kind, append: &Append, node: NodeId) -> 
 
 async fn say(
     session: &Session,
-    kind: Kind,
+    kind: WriteKind,
     appends: &[&Append],
     node: NodeId,
 ) -> Result<Result<Vec<Row>, Failure>, StoreError> {
     match kind {
-        Kind::Create => rows::create(session, appends, node).await,
+        WriteKind::Create => rows::create(session, appends, node).await,
         _ => rows::append(session, appends, node).await,
     }
 }
@@ -255,20 +265,20 @@ fn may_be_one_alone(failure: &Failure) -> bool {
         || ["21", "22", "23", "40", "44", "54", "P0"].iter().any(|class| code.code().starts_with(class))
 }
 
-fn read(kind: Kind, appends: &[&Append], rows: &[Row]) -> Vec<Result<Done, Refusal>> {
+fn read(kind: WriteKind, appends: &[&Append], rows: &[Row]) -> Vec<Result<Done, Refusal>> {
     let by_id: HashMap<&str, &Row> = rows.iter().map(|row| (row.get::<_, &str>(0), row)).collect();
     let outcome = |append: &&Append| {
         let id = to_column(append.id.as_str());
         let row = by_id.get(&*id);
         let conflict = Err(Refusal::Known(StoreError::Conflict));
         match (kind, row) {
-            (Kind::Create, Some(row)) if row.get(1) => {
+            (WriteKind::Create, Some(row)) if row.get(1) => {
                 Ok(Done::Committed(Committed { epoch: 1, has_pending_push: row.get(2) }))
             }
-            (Kind::Create, Some(row)) if !row.get::<_, bool>(3) => {
+            (WriteKind::Create, Some(row)) if !row.get::<_, bool>(3) => {
                 Err(Refusal::Known(unavailable("this node has no lease until it is renewed")))
             }
-            (Kind::Append, Some(row)) => {
+            (WriteKind::Append, Some(row)) => {
                 Ok(Done::Committed(Committed { epoch: append.epoch, has_pending_push: row.get(1) }))
             }
             _ => conflict,
