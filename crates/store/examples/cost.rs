@@ -1,4 +1,4 @@
-//! What a commit, a read and a list cost: `cargo run --release -p nuncio-store --example cost
+//! Measures the cost of a commit, a read and a list: `cargo run --release -p nuncio-store --example cost
 //! [memory|sqlite|full] [TASKS] [scattered|chunks|load|list|purge]`.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for people")]
 
@@ -62,7 +62,7 @@ async fn main() {
     }
 }
 
-/// An echo task as it is when it has ended, and its log.
+/// A commit that creates an ended echo task with its log.
 fn echo() -> Commit {
     let (id, context) = (TaskId::generate(), ContextId::generate());
     let mut task = Task::new(id.clone(), context.clone());
@@ -141,7 +141,7 @@ async fn create(store: &Arc<dyn TaskStore>, writers: usize, tasks: usize) {
     println!("    of which {made:?} to make it; {}", percentiles(times));
 }
 
-/// Loads of tasks in no order, most of which are in no cache when there are enough.
+/// Loads tasks in random order. If there are many tasks, most loads miss the cache.
 async fn scattered(store: &Arc<dyn TaskStore>, readers: usize, loads: usize) {
     let mut query = ListQuery { page_size: 100, ..ListQuery::default() };
     let mut ids = Vec::new();
@@ -174,7 +174,7 @@ async fn scattered(store: &Arc<dyn TaskStore>, readers: usize, loads: usize) {
     println!("load of any of {}: {rate} a second, each {each:?} of all threads", ids.len());
 }
 
-/// How long commits take while everything there is gets deleted, and how long without.
+/// Measures the duration of commits while all tasks are purged, and without a purge.
 async fn purge(store: &Arc<dyn TaskStore>) {
     let stop = Arc::new(AtomicU64::new(0));
     let committing = |stop: Arc<AtomicU64>| {
@@ -296,7 +296,7 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap()
 }
 
-/// Processor time of the store's writer and of all other threads, in nanoseconds.
+/// The processor time of the writer thread and of all other threads, in nanoseconds.
 fn worked() -> (u64, u64) {
     let (mut writer, mut others) = (0, 0);
     for thread in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
@@ -307,7 +307,7 @@ fn worked() -> (u64, u64) {
     (writer, others)
 }
 
-/// Bytes of memory in use by this process.
+/// The memory of this process, in bytes.
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default() * 4096

@@ -1,4 +1,4 @@
-//! PostgreSQL as the bus: against the contract of buses, and what happens to real servers.
+//! The bus over PostgreSQL: the contract of buses, and faults of real servers.
 
 mod contract;
 mod faults;
@@ -6,7 +6,7 @@ mod faults;
 use nuncio_engine::bus::RemoteBus;
 use nuncio_store::{PostgresBroker, PostgresOptions};
 
-/// A node that has come as far as it will: connected, or told why not.
+/// Joins a node and waits until the node is connected or has an error.
 async fn node(url: &str) -> RemoteBus {
     nuncio_testbed::bus::join(PostgresBroker::new(url, &PostgresOptions::new()).unwrap()).await
 }

@@ -1,4 +1,4 @@
-//! The end of a store.
+//! Closing and dropping a store.
 
 use std::{future::Future, pin::pin, task::Context};
 
@@ -9,7 +9,7 @@ use nuncio_store::SqliteOptions;
 use crate::support::{Place, begin, chunk, create, load, task};
 
 #[tokio::test]
-async fn a_closed_store_leaves_one_file_with_everything_and_answers_no_more() {
+async fn a_closed_store_leaves_one_complete_file_and_refuses_calls() {
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_cache(0)).await.unwrap();
     for number in 0..100 {
@@ -29,7 +29,7 @@ async fn a_closed_store_leaves_one_file_with_everything_and_answers_no_more() {
 }
 
 #[tokio::test]
-async fn a_dropped_commit_happens_whole_or_not_at_all() {
+async fn a_dropped_commit_is_executed_completely_or_not_at_all() {
     let place = Place::new();
     let store = place.open().await;
     let epoch = begin(&store, "t").await.epoch;
@@ -46,7 +46,7 @@ async fn a_dropped_commit_happens_whole_or_not_at_all() {
             assert!(dropped.as_mut().poll(&mut context).is_pending());
         }
     }
-    // What was queued before this is done when this is.
+    // The queue is ordered: when this commit is done, all earlier commits are done.
     begin(&store, "after").await;
     let stored = load(&store, "t").await;
     assert_eq!((stored.sequence, stored.task.artifacts.len()), (2, 1), "one of fifty");
@@ -57,7 +57,7 @@ async fn a_dropped_commit_happens_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_runtime_that_ends_takes_no_answer_with_it() {
+fn after_the_end_of_the_runtime_calls_fail_as_unavailable() {
     let place = Place::new();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let store = runtime.block_on(async {

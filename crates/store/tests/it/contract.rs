@@ -27,7 +27,7 @@ mod with_a_cache {
     nuncio_suites::race_suite!(InFile);
 }
 
-/// The same with every read from the database, logs that go at once, and each commit on the disk.
+/// The same without a cache, without retention of logs, and with an `fsync` per commit group.
 struct Bare(InFile);
 
 #[async_trait]

@@ -12,7 +12,8 @@ use crate::support::{Place, begin, chunk, end, load};
 
 const DATABASE: &str = "NUNCIO_TEST_CRASH_DATABASE";
 
-/// What the child does: it writes as fast as it can, and says what was acknowledged. Nothing where it is no child.
+/// The child process: writes as fast as possible and prints each acknowledgement. Does nothing if the process is not a
+/// child.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child() {
     let Some(database) = std::env::var_os(DATABASE) else { return };
@@ -47,13 +48,13 @@ fn say(id: &str, sequence: u64) {
     out.flush().unwrap();
 }
 
-/// Whatever was acknowledged before the kill is there after it; what was not is there whole or not at all.
+/// Acknowledged commits exist after the kill. Other commits exist completely or not at all.
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_by_a_kill() {
     let place = Place::new();
     let mut acknowledged = std::collections::BTreeMap::new();
     for round in 1..4 {
-        // Ids begin anew in each child.
+        // Each child starts with the same ids.
         let place = if round == 1 { &place } else { &Place::new() };
         acknowledged.clear();
         let mut child = Command::new(std::env::current_exe().unwrap())
@@ -75,7 +76,7 @@ async fn nothing_acknowledged_is_lost_by_a_kill() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it had said before it died.
+        // The lines that the child had printed before the kill.
         lines.map_while(Result::ok).for_each(&mut take);
         assert!(acknowledged.len() > 20, "{}", acknowledged.len());
         check(place, &acknowledged).await;

@@ -1,4 +1,4 @@
-//! What is deleted is out of the files.
+//! The files contain no deleted data.
 
 use nuncio_engine::{
     TaskStore,
@@ -12,17 +12,17 @@ use std::time::Duration;
 
 use crate::support::{Place, at, begin, chunk, create, end, load, task};
 
-/// A text that is nowhere else.
+/// A text that no other data contains.
 const MARKER: &str = "Zyzzogeton";
 
-/// How often the marker is in the files of the database.
+/// The number of occurrences of the marker in the files of the database.
 fn found(place: &Place) -> usize {
     let files = std::fs::read_dir(place.path().parent().unwrap()).unwrap();
     let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
     bytes.map(|bytes| bytes.windows(MARKER.len()).filter(|it| *it == MARKER.as_bytes()).count()).sum()
 }
 
-/// Writes the marker wherever there is room for it: names, ids, small and big bodies, records, webhooks.
+/// Writes the marker into all kinds of data: names, ids, small and large bodies, records, webhooks.
 async fn mark(store: &SqliteStore) -> Scope {
     let scope = Scope::new("tenant".into(), Principal::named(format!("{MARKER} the caller")));
     for (number, size) in [1, 50, 3_000, 200_000].into_iter().enumerate() {
@@ -52,7 +52,7 @@ async fn mark(store: &SqliteStore) -> Scope {
 }
 
 #[tokio::test]
-async fn what_is_erased_is_in_no_file() {
+async fn no_file_contains_erased_data() {
     let place = Place::new();
     let store = place.open().await;
     for number in 0..50 {
@@ -67,9 +67,10 @@ async fn what_is_erased_is_in_no_file() {
     load(&store, "before 49").await;
 }
 
-/// Both are written in one transaction, behind a write that another program holds up until both are waiting.
+/// Another program blocks the writer until the commit and the erasure are both queued. Both then run in one
+/// transaction.
 #[tokio::test]
-async fn a_task_that_is_erased_right_after_a_commit_is_gone() {
+async fn a_task_that_is_erased_right_after_a_commit_does_not_exist() {
     let place = Place::new();
     let store = place.open().await;
     let epoch = begin(&store, "t").await.epoch;
@@ -90,7 +91,7 @@ async fn a_task_that_is_erased_right_after_a_commit_is_gone() {
 }
 
 #[tokio::test]
-async fn neither_is_what_was_dropped_or_written_over_before() {
+async fn no_file_contains_records_that_were_dropped_before_the_erasure() {
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_log_retention(Duration::ZERO)).await.unwrap();
     let epoch = begin(&store, "t").await.epoch;
@@ -98,7 +99,7 @@ async fn neither_is_what_was_dropped_or_written_over_before() {
         store.commit(chunk("t", number, epoch, &format!("{MARKER} {number} "))).await.unwrap();
     }
     end(&store, "t").await.unwrap();
-    // Its log goes by itself.
+    // The writer deletes the log in the background.
     for _ in 0..200 {
         let rows: i64 = place.connection().query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
         if rows == 0 {
@@ -111,7 +112,7 @@ async fn neither_is_what_was_dropped_or_written_over_before() {
 }
 
 #[tokio::test]
-async fn what_is_purged_is_in_no_file_once_the_log_is_empty() {
+async fn no_file_contains_purged_data_when_the_log_is_empty() {
     let place = Place::new();
     let store = place.open().await;
     for number in 0..100 {
@@ -132,7 +133,7 @@ async fn what_is_purged_is_in_no_file_once_the_log_is_empty() {
 }
 
 #[tokio::test]
-async fn a_reader_holds_it_up_and_the_rest_follows_when_it_is_done() {
+async fn an_erasure_is_completed_when_the_last_reader_of_the_log_ends() {
     let place = Place::new();
     let store = place.open().await;
     let scope = mark(&store).await;
@@ -141,7 +142,7 @@ async fn a_reader_holds_it_up_and_the_rest_follows_when_it_is_done() {
     let erase = Erase::Scope(scope);
     let erased = store.erase(&erase);
     let (erased, waited) = tokio::join!(erased, async {
-        // Others are not held up by it.
+        // The wait does not block other writes.
         let begun = std::time::Instant::now();
         begin(&store, "meanwhile").await;
         begun.elapsed()
@@ -160,13 +161,13 @@ async fn a_reader_holds_it_up_and_the_rest_follows_when_it_is_done() {
 }
 
 #[tokio::test]
-async fn what_a_deleted_task_has_left_goes_at_the_next_start() {
+async fn remaining_records_of_deleted_tasks_are_deleted_at_the_next_start() {
     let place = Place::new();
     {
         let store = place.open().await;
         mark(&store).await;
     }
-    // As a crash between two writes of an erasure leaves it.
+    // The state after a crash between two writes of an erasure.
     let connection = place.connection();
     connection.execute_batch("INSERT INTO deleted SELECT task FROM tasks; DELETE FROM tasks").unwrap();
     let last: i64 = connection.query_row("SELECT max(task) FROM deleted", [], |row| row.get(0)).unwrap();
@@ -175,7 +176,7 @@ async fn what_a_deleted_task_has_left_goes_at_the_next_start() {
     begin(&store, "new").await;
     let connection = place.connection();
     let key: i64 = connection.query_row("SELECT task FROM tasks", [], |row| row.get(0)).unwrap();
-    assert!(key > last, "a key is not given twice while there are records under it");
+    assert!(key > last, "a key with remaining records is not used again");
     for _ in 0..500 {
         let left: i64 = connection.query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
         if left == 1 {

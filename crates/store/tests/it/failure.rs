@@ -1,4 +1,4 @@
-//! What happens when the database cannot be read or written.
+//! Databases that cannot be read or written.
 
 use std::{
     sync::Arc,
@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::support::{Place, begin, chunk, create, end, load, task};
 
 #[tokio::test]
-async fn one_bad_commit_fails_nobody_else() {
+async fn a_bad_commit_does_not_fail_other_commits() {
     let place = Place::new();
     drop(place.open().await);
     place
@@ -43,7 +43,7 @@ async fn one_bad_commit_fails_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_database_that_another_program_holds_is_waited_for_and_then_unavailable() {
+async fn a_locked_database_is_unavailable_after_the_busy_timeout() {
     let place = Place::new();
     let options = SqliteOptions::new().with_busy_timeout(Duration::from_millis(50));
     let store = place.try_open(options).await.unwrap();
@@ -59,9 +59,9 @@ async fn a_database_that_another_program_holds_is_waited_for_and_then_unavailabl
     begin(&store, "u").await;
 }
 
-/// However many writes there are, and whenever they come: each waits as long as it may, and no longer.
+/// The number of writes and their start times do not matter: each write waits for its own busy timeout.
 #[tokio::test]
-async fn while_another_program_holds_the_database_each_write_waits_for_its_own_time() {
+async fn each_write_waits_for_its_own_busy_timeout() {
     const PATIENCE: Duration = Duration::from_secs(1);
     const LATE: Duration = Duration::from_millis(500);
     let place = Place::new();
@@ -84,7 +84,7 @@ async fn while_another_program_holds_the_database_each_write_waits_for_its_own_t
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{number}: {refused:?}");
         assert!(waited + PATIENCE / 10 >= PATIENCE && waited <= PATIENCE + LATE, "{number}: {waited:?}");
     }
-    // One that comes in time is written as soon as the database is free, also where others before it were refused.
+    // A later write succeeds when the lock is released, although an earlier write was refused.
     let early = tokio::spawn({
         let store = Arc::clone(&store);
         async move { store.commit(create(&task("early", TaskState::Working))).await }
@@ -99,10 +99,9 @@ async fn while_another_program_holds_the_database_each_write_waits_for_its_own_t
     late.await.unwrap().unwrap();
 }
 
-/// Waits do not add up on the way of a call: its messages are refused before long, those that begin a task and those to
-/// one that is at work.
+/// The waits of the steps of a call do not add up. Tests messages that create a task, and messages to an existing task.
 #[tokio::test]
-async fn a_call_is_refused_before_long_while_another_program_holds_the_database() {
+async fn a_call_on_a_locked_database_is_refused_after_about_one_busy_timeout() {
     const PATIENCE: Duration = Duration::from_millis(500);
     let place = Place::new();
     let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(PATIENCE)).await.unwrap());
@@ -143,7 +142,7 @@ async fn a_call_is_refused_before_long_while_another_program_holds_the_database(
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_named_corrupt() {
+async fn an_unreadable_row_is_reported_as_corrupt() {
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_cache(0)).await.unwrap();
     let epoch = begin(&store, "body").await.epoch;
@@ -164,7 +163,7 @@ async fn a_row_that_cannot_be_read_is_named_corrupt() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_overwritten_is_named_corrupt() {
+async fn an_overwritten_file_is_reported_as_corrupt() {
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_cache(0)).await.unwrap();
     for number in 0..200 {

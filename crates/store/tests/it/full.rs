@@ -1,4 +1,4 @@
-//! A disk that is full.
+//! A full disk.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use nuncio_testbed::Disk;
 
 use crate::support::{begin, chunk, create, load, task};
 
-/// A disk of four megabytes; `None` where it was asked to do without: only root may mount one.
+/// A disk of 4 MiB. `None` if an environment variable disables this test: only root can mount a disk.
 fn small() -> Option<Disk> {
     match Disk::mount(4) {
         Ok(disk) => Some(disk),
@@ -19,7 +19,7 @@ fn small() -> Option<Disk> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_refuses_writes_loses_nothing_and_the_store_goes_on_when_there_is_room() {
+async fn a_full_disk_refuses_writes_and_loses_no_data_until_there_is_room() {
     let Some(disk) = small() else { return };
     let path = disk.path().join("tasks.db");
     let store = Arc::new(SqliteStore::open(&path, SqliteOptions::new().with_cache(0)).await.unwrap());
@@ -51,10 +51,10 @@ async fn a_full_disk_refuses_writes_loses_nothing_and_the_store_goes_on_when_the
         }
     }
     assert!(refused > 100 && acknowledged.len() > 50, "{refused} refused, {} written", acknowledged.len());
-    // A small write may still find room.
+    // A small write may still succeed.
     let checked = store.check().await;
     assert!(matches!(checked, Ok(()) | Err(StoreError::Full(_))), "{checked:?}");
-    // Reading goes on.
+    // Reads still succeed.
     for id in &acknowledged {
         load(&store, id).await;
     }

@@ -1,4 +1,4 @@
-//! How long logs stay.
+//! The retention of logs.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn rows(place: &Place) -> i64 {
     place.connection().query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap()
 }
 
-/// Waits for the logs to go, in the background.
+/// Waits until background work has deleted the logs.
 async fn until_there_are(place: &Place, expected: i64) {
     for _ in 0..200 {
         if rows(place) == expected {
@@ -25,7 +25,7 @@ async fn until_there_are(place: &Place, expected: i64) {
 }
 
 #[tokio::test]
-async fn the_log_of_a_task_that_ended_stays_for_a_while() {
+async fn the_log_of_an_ended_task_is_kept_during_the_retention_time() {
     let place = Place::new();
     let store = place.open().await;
     let epoch = begin(&store, "t").await.epoch;
@@ -50,7 +50,7 @@ async fn a_task_that_begins_and_ends_in_one_commit_has_no_log() {
 }
 
 #[tokio::test]
-async fn logs_go_when_their_time_is_over_but_not_those_of_running_tasks() {
+async fn logs_of_ended_tasks_expire_and_logs_of_running_tasks_do_not() {
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_log_retention(Duration::ZERO)).await.unwrap();
     for id in ["ended", "running"] {
@@ -67,7 +67,7 @@ async fn logs_go_when_their_time_is_over_but_not_those_of_running_tasks() {
 }
 
 #[tokio::test]
-async fn logs_stay_while_they_are_owed_and_go_when_they_are_paid_or_nobody_wants_them() {
+async fn logs_with_pending_deliveries_are_kept_until_they_are_delivered() {
     let place = Place::new();
     let store = place.try_open(SqliteOptions::new().with_log_retention(Duration::ZERO)).await.unwrap();
     let scope = Scope::open();

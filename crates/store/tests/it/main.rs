@@ -1,4 +1,4 @@
-//! The stores: against the contract of stores, and what is their own.
+//! Tests of the stores: the contract of stores, and behaviour of single stores.
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
 #[cfg(feature = "postgres")]

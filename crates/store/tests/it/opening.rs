@@ -1,4 +1,4 @@
-//! Opening a database: whose it is, what it is, and who may read it.
+//! Opening a database: locks, foreign databases, and file permissions.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use nuncio_store::{OpenError, SqliteOptions, SqliteStore};
 use crate::support::{Place, begin, load};
 
 #[tokio::test]
-async fn a_database_is_of_one_store_at_a_time() {
+async fn only_one_store_at_a_time_can_open_a_database() {
     let place = Place::new();
     let store = place.open().await;
     let refused = place.try_open(SqliteOptions::default()).await.unwrap_err();
@@ -25,7 +25,7 @@ async fn a_database_is_of_one_store_at_a_time() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn another_name_of_a_database_is_no_way_around_the_lock() {
+async fn a_symbolic_link_does_not_bypass_the_lock() {
     let place = Place::new();
     let _store = place.open().await;
     let link = place.path().with_file_name("link.db");
@@ -36,7 +36,7 @@ async fn another_name_of_a_database_is_no_way_around_the_lock() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn files_are_for_their_owner_only() {
+async fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = Place::new();
     let store = place.open().await;
@@ -52,7 +52,7 @@ async fn files_are_for_their_owner_only() {
 }
 
 #[tokio::test]
-async fn a_database_of_something_else_is_left_alone() {
+async fn a_database_of_another_program_is_refused_and_not_changed() {
     let place = Place::new();
     place.connection().execute_batch("CREATE TABLE customers (name)").unwrap();
     let bytes = std::fs::read(place.path()).unwrap();
@@ -67,7 +67,7 @@ async fn a_database_of_something_else_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_later_release_is_left_alone() {
+async fn a_database_of_a_later_release_is_refused() {
     let place = Place::new();
     drop(place.open().await);
     place.connection().pragma_update(None, "user_version", 1_000).unwrap();
@@ -77,16 +77,16 @@ async fn a_database_of_a_later_release_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_path_that_cannot_be_is_named() {
+async fn an_error_contains_the_impossible_path() {
     let path = PathBuf::from("/nowhere/at/all/tasks.db");
     let refused = SqliteStore::open(&path, SqliteOptions::default()).await.unwrap_err();
     assert!(refused.to_string().contains("/nowhere/at/all/tasks.db"), "{refused}");
 }
 
-/// The lock is not in the file beside the database alone.
+/// The database file is locked too, not only the lock file.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_database_whose_lock_file_was_deleted_is_of_one_store_all_the_same() {
+async fn a_database_stays_locked_when_its_lock_file_is_deleted() {
     let place = Place::new();
     let store = place.open().await;
     begin(&store, "t").await;
@@ -100,7 +100,7 @@ async fn a_database_whose_lock_file_was_deleted_is_of_one_store_all_the_same() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_that_was_deleted_or_replaced_under_a_store_fails_its_check() {
+async fn the_check_fails_when_a_file_was_deleted_or_replaced() {
     use nuncio_engine::TaskStore as _;
     for end in ["", "-wal", "-shm"] {
         for is_replaced in [false, true] {

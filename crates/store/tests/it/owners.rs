@@ -1,4 +1,4 @@
-//! Whose tasks there are is told without reading them.
+//! Counting tasks per scope does not read the tasks.
 
 use nuncio_engine::TaskStore;
 use nuncio_model::{ContextId, Principal, Scope, TaskId, TaskState};
@@ -6,7 +6,7 @@ use nuncio_store::{Owner, Which};
 
 use crate::support::{Place, create, task};
 
-/// Three tasks of two callers, two of them in one context.
+/// Creates three tasks of two callers, two of them in one context.
 async fn fill(store: &dyn TaskStore) -> [Scope; 2] {
     let scopes = [Scope::open(), Scope::new("tenant".into(), Principal::named("ann"))];
     for (id, context, scope) in [("a", "x", 0), ("b", "x", 1), ("c\0", "y\0", 1)] {
@@ -25,7 +25,7 @@ fn counts(owners: Vec<Owner>) -> Vec<(Scope, u64)> {
     counts
 }
 
-/// Asks for everything, and holds what is said.
+/// Checks all selections.
 macro_rules! assert_owners {
     ($store:expr, $scopes:expr) => {
         let [open, ann] = $scopes;

@@ -1,4 +1,4 @@
-//! The store in PostgreSQL: against the contracts of stores and clusters, and what is its own.
+//! Tests of the PostgreSQL store: the contracts of stores and clusters, and its own behaviour.
 
 mod beside;
 mod contract;

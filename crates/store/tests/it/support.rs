@@ -1,4 +1,4 @@
-//! Commits to make, and a place for a database.
+//! Commits and a temporary database for tests.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,7 +13,7 @@ use nuncio_model::{
 use nuncio_store::{OpenError, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 
-/// A directory with a database in it, gone with the test.
+/// A temporary directory with a database.
 pub(crate) struct Place(TempDir);
 
 impl Place {
@@ -33,7 +33,7 @@ impl Place {
         SqliteStore::open(self.path(), options).await
     }
 
-    /// The database as SQLite sees it, past the store.
+    /// Opens the database directly with SQLite.
     pub(crate) fn connection(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.path()).unwrap()
     }
@@ -43,7 +43,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_millisecond(1_769_860_800_000 + second * 1_000).unwrap()
 }
 
-/// A new task of this state.
+/// A new task in this state.
 pub(crate) fn task(id: &str, state: TaskState) -> Task {
     let mut task = Task::new(id.into(), "context".into());
     task.status = TaskStatus { state, message: None, timestamp: Some(at(0)) };
@@ -51,7 +51,7 @@ pub(crate) fn task(id: &str, state: TaskState) -> Task {
     task
 }
 
-/// Creates a task; one that is at work stays so.
+/// Creates a task. The task is released unless its state is `Working`.
 pub(crate) fn create(task: &Task) -> Commit {
     Commit {
         scope: Scope::open(),
@@ -70,12 +70,12 @@ pub(crate) fn create(task: &Task) -> Commit {
     }
 }
 
-/// Creates a task that is at work.
+/// Creates a running task.
 pub(crate) async fn begin(store: &SqliteStore, id: &str) -> Committed {
     store.commit(create(&task(id, TaskState::Working))).await.unwrap()
 }
 
-/// Adds a piece to the artifact `a`.
+/// Appends a piece of text to the artifact `a`.
 pub(crate) fn chunk(id: &str, expected: u64, epoch: u64, text: &str) -> Commit {
     let update = TaskArtifactUpdateEvent {
         task_id: id.into(),
@@ -93,7 +93,7 @@ pub(crate) fn chunk(id: &str, expected: u64, epoch: u64, text: &str) -> Commit {
     }
 }
 
-/// Ends a task with a snapshot, which is what the store has plus the end.
+/// Ends a task. The snapshot is the stored task with the new status.
 pub(crate) async fn end(store: &SqliteStore, id: &str) -> Result<Committed, StoreError> {
     let stored = load(store, id).await;
     let status = TaskStatus { state: TaskState::Completed, message: None, timestamp: Some(at(9)) };

@@ -1,4 +1,4 @@
-//! The contract of buses, through a proxy where nodes are to be cut off.
+//! The contract of buses. Nodes that a test disconnects use a proxy.
 
 use async_trait::async_trait;
 use nuncio_engine::bus::RemoteBus;

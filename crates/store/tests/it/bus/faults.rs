@@ -1,4 +1,4 @@
-//! What happens to real servers and networks.
+//! Faults of real servers and networks.
 
 use std::{
     error::Error as _,
@@ -15,7 +15,7 @@ use super::node;
 
 const TOPIC: Topic = Topic::Tasks(1);
 
-/// Ends all sessions of buses that are in this state of work, and gives how many there were.
+/// Terminates the bus sessions whose last statement matches, and returns their number.
 async fn end_sessions(url: &str, last_query: &str) -> u64 {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
@@ -33,7 +33,7 @@ async fn works(bus: &RemoteBus) {
     assert_eq!(next(&mut subscription).await, Some(Signal::Wake(wake("works", 1))));
 }
 
-/// A server of the test's own, with two nodes on it.
+/// Starts a server for one test, with two nodes.
 async fn own_server() -> (Postgres, [RemoteBus; 2]) {
     let server = Postgres::start(PostgresOptions::new()).unwrap();
     let nodes = [node(server.url()).await, node(server.url()).await];
@@ -52,14 +52,14 @@ async fn a_server_that_hangs_is_noticed_within_seconds() {
     bus::a_server_that_hangs_is_noticed_within_seconds(&server, nodes).await;
 }
 
-/// An administrator ends it, or a firewall forgets it: whichever of the two it is.
+/// For example, an administrator terminates the connection, or a firewall drops it. Tests both connections of a node.
 #[tokio::test]
 async fn a_connection_that_ends_is_replaced() {
     let server = Postgres::start(PostgresOptions::new()).unwrap();
     let bus = node(server.url()).await;
     let mut subscription = bus.subscribe(TOPIC).await.unwrap();
     for last_query in ["%LISTEN%", "%pg_notify%"] {
-        // As its last statement, not a probe.
+        // The last statement must not be a probe.
         works(&bus).await;
         let deadline = Instant::now() + Duration::from_secs(10);
         while end_sessions(server.url(), last_query).await == 0 {
@@ -73,7 +73,7 @@ async fn a_connection_that_ends_is_replaced() {
 }
 
 #[tokio::test]
-async fn what_a_network_swallowed_is_sent_again() {
+async fn signals_that_a_network_lost_are_sent_again() {
     let server = Postgres::shared().unwrap();
     let database = server.database().unwrap();
     let proxy = Proxy::start(server.address()).unwrap();
@@ -94,7 +94,7 @@ async fn clusters_share_a_database_by_schema() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_without_the_password() {
+async fn an_error_about_a_missing_server_does_not_contain_the_password() {
     let port = Port::take().unwrap();
     let bus = node(&format!("postgres://ann:secret@127.0.0.1:{port}/tasks")).await;
     let error = bus.check().await.unwrap_err();

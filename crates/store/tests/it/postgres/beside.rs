@@ -1,4 +1,4 @@
-//! A store that is no node: what it may do beside those that are, and what not.
+//! A store that is opened for administration: its allowed and refused calls.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ async fn beside(place: &Place) -> PostgresStore {
 }
 
 fn is_refused<T>(outcome: Result<T, StoreError>) -> bool {
-    matches!(outcome, Err(StoreError::Unavailable(reason)) if reason.to_string().contains("to look after it"))
+    matches!(outcome, Err(StoreError::Unavailable(reason)) if reason.to_string().contains("for administration"))
 }
 
 #[tokio::test]
-async fn it_takes_no_task_over_and_writes_to_none() {
+async fn an_administration_store_cannot_claim_or_write_tasks() {
     let place = Place::new();
     let node = place.open(options()).await;
     node.commit(create(&task("t", TaskState::Working))).await.unwrap();
@@ -38,10 +38,10 @@ async fn it_takes_no_task_over_and_writes_to_none() {
     assert!(is_refused(visitor.cluster().unwrap().renew().await));
     visitor.close().await.unwrap();
     let rows = place.client().await.query_one("SELECT count(*) FROM nodes", &[]).await.unwrap();
-    assert_eq!(rows.get::<_, i64>(0), 1, "it has joined nobody");
+    assert_eq!(rows.get::<_, i64>(0), 1, "the store is not registered as a node");
 }
 
-/// Says a commit after the other until the task is gone.
+/// Appends to a task until the task is deleted.
 async fn write(store: Arc<PostgresStore>, id: String) {
     for sequence in 1.. {
         let commit = Commit { snapshot: Some(Arc::new(task(&id, TaskState::Working))), ..chunk(&id, sequence, 1, "x") };
@@ -54,7 +54,7 @@ async fn write(store: Arc<PostgresStore>, id: String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_erased_while_it_is_written_to_leaves_nothing() {
+async fn erasing_tasks_during_writes_leaves_no_data() {
     let place = Place::new();
     let node = Arc::new(place.open(options()).await);
     let visitor = beside(&place).await;

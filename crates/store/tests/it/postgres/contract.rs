@@ -1,4 +1,4 @@
-//! The contracts.
+//! The contracts of stores and clusters.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ mod one_node {
     nuncio_suites::race_suite!(InSchema);
 }
 
-/// Nodes on one schema.
+/// Several nodes that use one schema.
 struct Nodes {
     place: Place,
     lease: Duration,

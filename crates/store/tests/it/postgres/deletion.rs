@@ -1,5 +1,5 @@
-//! Deleting many tasks, big ones, and such as others write to: it comes to its end, is in nobody's way, and leaves
-//! nothing.
+//! Deleting many tasks, large tasks, and tasks that nodes write to. A deletion completes, does not block other work,
+//! and leaves no data.
 
 use std::{
     sync::{
@@ -21,7 +21,7 @@ use tokio_postgres::Client;
 use super::place::{Place, SLOW, options};
 use crate::support::{at, chunk, create, task};
 
-/// A task for each of so many callers of each of so many tenants, by name.
+/// SQL that creates one task per caller, for `callers` callers of each of `tenants` tenants.
 fn of_callers(tenants: u32, callers: u32) -> String {
     format!(
         "INSERT INTO tasks (id, tenant, caller, context, sequence, epoch, updated, released, updated_rest, state, \
@@ -49,7 +49,7 @@ fn old() -> Purge {
 }
 
 #[tokio::test]
-async fn tasks_of_many_callers_go_in_one_purge() {
+async fn one_purge_deletes_the_tasks_of_many_callers() {
     let place = Place::new();
     let (store, client) =
         (place.open(options().with_log_retention(Duration::from_hours(1))).await, place.client().await);
@@ -65,9 +65,9 @@ async fn tasks_of_many_callers_go_in_one_purge() {
     assert_empty(&client).await;
 }
 
-/// The records of the tasks of a step are more than a statement can delete in the time that it has.
+/// One statement cannot delete all records of a step within the statement timeout.
 #[tokio::test]
-async fn big_tasks_go() {
+async fn tasks_with_many_records_are_deleted() {
     let second = Duration::from_secs(1);
     for erases in [false, true] {
         let place = Place::new();
@@ -95,9 +95,9 @@ fn config(task: &str) -> PushConfig {
     PushConfig { config, format: None, delivered: u64::MAX >> 1 }
 }
 
-/// Its credentials would stay for ever.
+/// A remaining webhook would keep its credentials in the database forever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_is_registered_while_its_task_goes_goes_too() {
+async fn a_webhook_registered_during_the_deletion_of_its_task_is_deleted() {
     let place = Place::new();
     let store = Arc::new(place.open(options()).await);
     let other = Arc::new(place.open(options()).await);
@@ -115,7 +115,7 @@ async fn a_webhook_that_is_registered_while_its_task_goes_goes_too() {
         }
         let purged = store.purge(&purge).await.unwrap();
         registers.join_all().await;
-        // Those that somebody wrote to just then stay for the next time.
+        // A task that was just written to stays until the next purge.
         assert_eq!(purged + store.purge(&purge).await.unwrap(), 20);
         assert_eq!(store.verify().await.unwrap(), [""; 0]);
     }
@@ -124,7 +124,7 @@ async fn a_webhook_that_is_registered_while_its_task_goes_goes_too() {
 }
 
 #[tokio::test]
-async fn nothing_names_a_caller_who_was_erased() {
+async fn no_row_contains_the_name_of_an_erased_caller() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     let (ann, ben) = (Scope::new("t".into(), Principal::named("ann")), Scope::new("t".into(), Principal::named("ben")));
@@ -142,7 +142,7 @@ async fn nothing_names_a_caller_who_was_erased() {
     assert_empty(&client).await;
 }
 
-/// Writes to the tasks of a scope, group by group, until they are gone.
+/// Appends to the tasks of a scope in groups, until the tasks are deleted.
 async fn write(node: Arc<PostgresStore>, ids: Vec<TaskId>, stop: Arc<AtomicBool>) {
     let mut sequence = 1;
     while !stop.load(Ordering::SeqCst) {
@@ -155,9 +155,9 @@ async fn write(node: Arc<PostgresStore>, ids: Vec<TaskId>, stop: Arc<AtomicBool>
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_erasure_and_nodes_that_write_do_not_wait_for_each_other() {
+async fn an_erasure_and_writing_nodes_do_not_deadlock() {
     let place = Place::new();
-    // A machine that has much to do is slow, and that is not what is asked.
+    // A high time limit, because a loaded machine is slow and this test does not measure time.
     let options = || options().with_patience(Duration::from_mins(1));
     let nodes = [Arc::new(place.open(options()).await), Arc::new(place.open(options()).await)];
     for round in 0..3 {
@@ -165,7 +165,7 @@ async fn an_erasure_and_nodes_that_write_do_not_wait_for_each_other() {
         let mut writers = JoinSet::new();
         for (at, node) in nodes.iter().enumerate() {
             let mut ids = Vec::new();
-            // Their rows stand in another order than their ids.
+            // The order of the rows in the table differs from the order of the ids.
             for number in (0..200).rev() {
                 let id = format!("{round}.{at}.{}", number * 7919 % 200);
                 node.commit(create(&task(&id, TaskState::Working))).await.unwrap();

@@ -1,5 +1,5 @@
-//! A primary and its standby: when the standby is promoted, nodes go on there, and nothing that was acknowledged is
-//! lost.
+//! A primary and its standby. When the standby is promoted, nodes continue with the standby, and no acknowledged data
+//! is lost.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use super::{
     place::options,
 };
 
-/// Both servers, a way to each, and a node that knows both ways.
+/// Two servers, a proxy for each, and a node that knows both proxies.
 struct Pair {
     servers: [Postgres; 2],
     ways: [Proxy; 2],
-    // Kept for its name.
+    // Must stay alive, so that the database keeps its name.
     _database: Database,
     url: String,
     store: Arc<PostgresStore>,
@@ -44,7 +44,7 @@ impl Pair {
         Self { servers, ways, _database: database, url, store, bus }
     }
 
-    /// All parts of the node work: it commits, it has its lease, it hears signals, and another one may join.
+    /// Checks all parts of the node: commits, the lease, the bus, and opening another store.
     async fn works(&self, writers: &Writers) {
         writers.until_more(100).await;
         within(|| async { self.store.check().await.is_ok() }).await;
@@ -53,7 +53,7 @@ impl Pair {
         PostgresStore::open(&self.url, options()).await.unwrap();
     }
 
-    /// Not before it has noticed that its server stands still.
+    /// Checks the bus. The first attempts can fail, because the bus must detect the unresponsive server first.
     async fn bus_works(&self) -> bool {
         let Ok(mut subscription) = self.bus.subscribe(Topic::Tasks(1)).await else { return false };
         self.bus.publish(Topic::Tasks(1), wake("task", 1));
@@ -62,7 +62,7 @@ impl Pair {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_go_on_at_a_standby_that_takes_the_place_of_a_primary_that_died() {
+async fn nodes_move_to_the_promoted_standby_of_a_killed_primary() {
     let pair = Pair::new().await;
     let writers = Writers::start(&pair.store, quick().longest_call()).await;
     pair.works(&writers).await;
@@ -78,9 +78,9 @@ async fn nodes_go_on_at_a_standby_that_takes_the_place_of_a_primary_that_died() 
     writers.check(&pair.store).await;
 }
 
-/// It was taken for dead, and comes back.
+/// The primary was suspended, was replaced, and then runs again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_do_not_go_back_to_a_primary_that_stood_still() {
+async fn nodes_do_not_return_to_a_replaced_primary() {
     let pair = Pair::new().await;
     let writers = Writers::start(&pair.store, quick().longest_call()).await;
     writers.until_more(50).await;
@@ -89,7 +89,7 @@ async fn nodes_do_not_go_back_to_a_primary_that_stood_still() {
     pair.servers[1].promote().unwrap();
     pair.works(&writers).await;
     pair.servers[0].resume().unwrap();
-    // Only the old one can be reached now, and it lets everybody in.
+    // Now only the old primary is reachable, and it accepts connections.
     pair.ways[1].set(|faults| faults.refuses = true);
     pair.ways[1].cut();
     writers.until_failing().await;
@@ -100,7 +100,7 @@ async fn nodes_do_not_go_back_to_a_primary_that_stood_still() {
     writers.check(&pair.store).await;
 }
 
-/// Its standby has left it, and it lets everybody in and acknowledges nothing.
+/// The standby has left the primary. The primary accepts connections but acknowledges no commits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_leave_a_primary_that_acknowledges_nothing() {
     let pair = Pair::new().await;

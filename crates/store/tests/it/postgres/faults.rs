@@ -1,5 +1,5 @@
-//! The server dies, stands still or cannot be reached: what was acknowledged is there, nothing is there twice, every
-//! call ends in its time, and the store comes back by itself.
+//! The server is killed, suspended or unreachable. Acknowledged data exists exactly once, every call ends within its
+//! time limit, and the store works again afterwards.
 
 use std::{
     sync::{
@@ -23,20 +23,20 @@ use crate::support::{chunk, create, task};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Short times, so that a test need not wait for long ones.
+/// Short timeouts, so that the tests are fast.
 pub(super) fn quick() -> PostgresOptions {
     let second = Duration::from_secs(1);
     options().with_patience(second).with_connect_timeout(second).with_timeouts(second, second * 3 / 2)
 }
 
-/// A server of the test's own, and a database in it.
+/// A server for one test, with a database.
 fn own_server() -> (Postgres, Place) {
     let server = Postgres::start(nuncio_testbed::PostgresOptions::new()).unwrap();
     let place = Place::on(&server);
     (server, place)
 }
 
-/// Writers that append to a task each, as runners do: a commit that fails is said again and looked up.
+/// Writers that append to one task each, like runners. A failed commit is repeated, and its result is looked up.
 pub(super) struct Writers {
     stop: Arc<AtomicBool>,
     commits: Arc<AtomicUsize>,
@@ -64,7 +64,7 @@ impl Writers {
         Self { stop, commits, failures, tasks }
     }
 
-    /// Waits until so many more commits were acknowledged.
+    /// Waits until `more` further commits were acknowledged.
     pub(super) async fn until_more(&self, more: usize) {
         let wanted = self.commits.load(Ordering::SeqCst) + more;
         within(|| async { self.commits.load(Ordering::SeqCst) >= wanted }).await;
@@ -75,7 +75,7 @@ impl Writers {
         within(|| async { self.failures.load(Ordering::SeqCst) > before }).await;
     }
 
-    /// Stops them, and holds what is stored against what was acknowledged: record for record.
+    /// Stops the writers and compares the stored records with the acknowledged records.
     pub(super) async fn check(self, store: &PostgresStore) {
         self.stop.store(true, Ordering::SeqCst);
         for writer in self.tasks {
@@ -120,7 +120,7 @@ impl Writer {
         (self.id, sequence)
     }
 
-    /// Says a commit until it is known to be written.
+    /// Repeats a commit until its result is known.
     async fn write(&self, commit: Commit) {
         let begun = Instant::now();
         loop {
@@ -132,7 +132,7 @@ impl Writer {
                 Err(StoreError::Unavailable(_)) => {
                     self.failures.fetch_add(1, Ordering::SeqCst);
                 }
-                // It was written, and the answer was lost: nobody else writes under this epoch.
+                // The commit was written and its answer was lost, because no other node writes under this epoch.
                 Err(StoreError::Conflict) => {
                     let stored = self.store.load(&commit.scope, &commit.id).await;
                     if let Ok(stored) = stored {
@@ -149,7 +149,7 @@ impl Writer {
     }
 }
 
-/// Waits for something, but not for ever.
+/// Waits for a condition, with a time limit.
 pub(super) async fn within<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
     let begun = Instant::now();
     while !is_so().await {
@@ -159,7 +159,7 @@ pub(super) async fn within<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_killed_in_the_middle_of_commits_loses_and_doubles_nothing() {
+async fn killing_the_server_during_commits_loses_and_duplicates_no_records() {
     let (server, place) = own_server();
     let store = Arc::new(place.open(quick()).await);
     let bound = quick().longest_call();
@@ -180,7 +180,7 @@ async fn a_server_that_is_killed_in_the_middle_of_commits_loses_and_doubles_noth
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_stands_still_holds_nobody_for_longer_than_a_call_may_take() {
+async fn calls_to_a_suspended_server_end_within_the_longest_call_time() {
     let (server, place) = own_server();
     let store = Arc::new(place.open(quick()).await);
     let bound = quick().longest_call();
@@ -207,7 +207,7 @@ async fn a_server_that_stands_still_holds_nobody_for_longer_than_a_call_may_take
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_that_are_cut_or_lose_their_answers_lose_and_double_nothing() {
+async fn broken_connections_lose_and_duplicate_no_records() {
     let server = Postgres::shared().unwrap();
     let place = Place::on(server);
     let proxy = Proxy::start(server.address()).unwrap();
@@ -229,10 +229,10 @@ async fn connections_that_are_cut_or_lose_their_answers_lose_and_double_nothing(
     writers.check(&store).await;
 }
 
-/// A commit whose answer never came is still on its way when the next connection is made: it is ended first, so what is
-/// read then stays so.
+/// The server is still executing the unanswered commit when the next connection is opened. The old connection is
+/// terminated first, so that later reads stay valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_that_was_given_up_does_not_come_later() {
+async fn a_commit_without_an_answer_does_not_take_effect_later() {
     let place = Place::new();
     let mut options = quick();
     (options.statement_timeout, options.lock_timeout) = (Duration::from_mins(1), Duration::from_mins(1));
@@ -252,10 +252,10 @@ async fn a_commit_that_was_given_up_does_not_come_later() {
     assert_eq!(records.iter().map(text).collect::<Vec<_>>(), ["now"]);
 }
 
-/// The other end of a connection may be there and say nothing for ever. The lease must not hang on it, although an
-/// answer may take longer than a lease.
+/// A connection can stay unresponsive forever. The lease must not depend on such a connection, although the answer
+/// timeout is longer than the lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lease_is_renewed_over_another_connection_when_its_own_says_nothing() {
+async fn a_lease_is_renewed_over_a_new_connection_if_the_old_is_unresponsive() {
     let server = Postgres::shared().unwrap();
     let place = Place::on(server);
     let proxy = Proxy::start(server.address()).unwrap();

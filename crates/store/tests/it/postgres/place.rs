@@ -1,4 +1,4 @@
-//! A database for a test.
+//! A PostgreSQL database for a test.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use nuncio_store::{PostgresOptions, PostgresStore};
 use nuncio_testbed::{Database, Postgres, Proxy};
 use tokio_postgres::{Client, NoTls};
 
-/// A database of its own in the server of the tests, or in one that is given.
+/// A database on the shared server of the tests or on a given server.
 pub(crate) struct Place {
     database: Database,
 }
@@ -24,7 +24,7 @@ impl Place {
         self.database.url()
     }
 
-    /// By way of a proxy.
+    /// The URL of the database through a proxy.
     pub(crate) fn url_by(&self, proxy: &Proxy) -> String {
         self.database.url_by(&proxy.address().to_string()).unwrap()
     }
@@ -33,7 +33,7 @@ impl Place {
         PostgresStore::open(self.url(), options).await.unwrap()
     }
 
-    /// The server, past the store.
+    /// Connects to the server directly, without the store.
     pub(crate) async fn client(&self) -> Client {
         let (client, connection) = tokio_postgres::connect(self.url(), NoTls).await.unwrap();
         tokio::spawn(connection);
@@ -41,7 +41,7 @@ impl Place {
         client
     }
 
-    /// As though the leases of all nodes that there were had been over for a moment.
+    /// Lets the leases of all nodes expire.
     pub(crate) async fn end_leases(&self) {
         let sql = "DO $$ BEGIN UPDATE nodes SET expires = clock_timestamp(); \
                    EXCEPTION WHEN undefined_table THEN NULL; END $$";
@@ -49,12 +49,13 @@ impl Place {
     }
 }
 
-/// Makes each record that is deleted take time, whatever the machine: a statement of a second deletes less than 2,000.
+/// Slows down the deletion of records, independently of the machine: a statement of one second deletes fewer than 2,000
+/// records.
 pub(super) const SLOW: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
     $$ BEGIN PERFORM pg_sleep(0.0005); RETURN OLD; END $$; \
     CREATE TRIGGER slow BEFORE DELETE ON events FOR EACH ROW EXECUTE FUNCTION slow()";
 
-/// Few connections, and a lease that no test outlasts.
+/// Two connections, and a lease that is longer than any test.
 pub(crate) fn options() -> PostgresOptions {
     PostgresOptions::new().with_lease(Duration::from_mins(10)).with_connections(2)
 }

@@ -1,4 +1,4 @@
-//! How a connection comes to be: over TLS, without, and over a socket in the file system.
+//! Connecting to the server: with TLS, without TLS, and over a socket in the file system.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ use tokio_postgres::NoTls;
 use super::place::options;
 use crate::support::{create, task};
 
-/// A server, and files of certificates.
+/// A server and a folder for certificate files.
 struct Place {
     server: Postgres,
     folder: TempDir,
@@ -35,24 +35,24 @@ impl Place {
         path
     }
 
-    /// By the name of the certificate.
+    /// The URL with the host name in the certificate.
     fn url(&self, parameters: &str) -> String {
         format!("{}?{parameters}", self.server.url().replace("127.0.0.1", "localhost"))
     }
 
-    /// By an address, which the certificate does not have.
+    /// The URL with an IP address that the certificate does not contain.
     fn url_by_address(&self, parameters: &str) -> String {
         format!("{}?{parameters}", self.server.url())
     }
 
-    /// Over the socket, where that is.
+    /// The URL of the socket of the server.
     fn url_by_socket(&self, parameters: &str) -> String {
         let (address, socket) = (self.server.address(), self.server.socket().unwrap());
         let (_, port) = address.rsplit_once(':').unwrap();
         format!("postgres://nuncio@/postgres?host={}&port={port}&{parameters}", socket.display())
     }
 
-    /// Whether all connections of a store at this URL are over TLS. It works.
+    /// Whether all connections of a store at this URL use TLS. Checks that the store works.
     async fn is_encrypted(&self, url: &str) -> bool {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let name = format!("opened-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -76,7 +76,7 @@ fn roots(mode: &str, file: &Path) -> String {
     format!("sslmode={mode}&sslrootcert={}", file.display())
 }
 
-/// Why a store does not open, as people are told.
+/// The error message when a store cannot be opened.
 async fn refusal(url: &str) -> String {
     match PostgresStore::open(url, options()).await {
         Err(error) => error.to_string(),
@@ -85,7 +85,7 @@ async fn refusal(url: &str) -> String {
 }
 
 #[tokio::test]
-async fn certificates_are_looked_at_as_far_as_that_is_asked_for() {
+async fn sslmode_and_sslrootcert_determine_the_certificate_checks() {
     let place = Place::new(ServerOptions::new().with_tls(SERVER));
     let (right, wrong) = (place.file("ca.pem", tls::AUTHORITY), place.file("other.pem", tls::OTHER_AUTHORITY));
     for (url, is_encrypted) in [
@@ -111,14 +111,14 @@ async fn certificates_are_looked_at_as_far_as_that_is_asked_for() {
         assert!(refused.contains("not valid for name"), "{refused}");
         assert!(refused.contains("; use the host name in the server's certificate"), "{refused}");
     }
-    // Nobody's system trusts it.
+    // No system trusts the test authority.
     for parameters in ["sslmode=verify-full", "sslrootcert=system"] {
         let refused = refusal(&place.url(parameters)).await;
         assert!(refused.contains("; name the file of the trusted certificates"), "{refused}");
     }
 }
 
-/// As PostgreSQL's own documentation begins.
+/// PostgreSQL's documentation starts with such a certificate.
 #[tokio::test]
 async fn a_server_that_signed_its_own_certificate_is_its_own_root() {
     let place = Place::new(ServerOptions::new().with_tls(SERVER_ALONE));
@@ -131,7 +131,7 @@ async fn a_server_that_signed_its_own_certificate_is_its_own_root() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_tls_is_not_reached_without() {
+async fn a_server_that_requires_tls_refuses_plain_connections() {
     let place = Place::new(ServerOptions::new().with_tls_alone(SERVER));
     let refused = refusal(&place.url("sslmode=disable")).await;
     assert!(refused.contains("; the server may require TLS: use sslmode=verify-full"), "{refused}");
@@ -139,7 +139,7 @@ async fn a_server_that_wants_tls_is_not_reached_without() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_is_reached_where_that_is_allowed() {
+async fn a_server_without_tls_is_reached_if_sslmode_allows_it() {
     let place = Place::new(ServerOptions::new());
     let root = place.file("ca.pem", tls::AUTHORITY);
     assert!(!place.is_encrypted(&place.url("sslmode=prefer")).await);
@@ -149,9 +149,9 @@ async fn a_server_without_tls_is_reached_where_that_is_allowed() {
     }
 }
 
-/// Debian's default. As with PostgreSQL's own programs no mode says anything for it.
+/// The default on Debian. As in PostgreSQL's own programs, `sslmode` has no effect.
 #[tokio::test]
-async fn a_socket_in_the_file_system_is_a_server_as_well() {
+async fn a_socket_in_the_file_system_works_with_every_sslmode() {
     let place = Place::new(ServerOptions::new().with_tls(SERVER));
     for parameters in ["", "sslmode=disable", "sslmode=prefer", "sslmode=require", "sslmode=verify-full"] {
         assert!(!place.is_encrypted(&place.url_by_socket(parameters)).await);
@@ -159,7 +159,7 @@ async fn a_socket_in_the_file_system_is_a_server_as_well() {
     let host = place.server.socket().unwrap().display().to_string().replace('/', "%2F");
     let (_, rest) = place.server.url().split_once("127.0.0.1").unwrap();
     assert!(!place.is_encrypted(&format!("postgres://nuncio@{host}{rest}?")).await);
-    // A login that the server does not take is not for want of TLS.
+    // TLS is not the cause of a rejected login.
     let refused = refusal(&place.url_by_socket("user=nobody")).await;
     assert!(!refused.contains("TLS"), "{refused}");
 }

@@ -1,5 +1,5 @@
-//! What a node does now and then, as far as its tables show it: it comes to an end however much there is of it, and
-//! what fails stops nothing else.
+//! Periodic housekeeping, as visible in the tables. It completes for any amount of data, and a failing step does not
+//! block the other steps.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn count(client: &Client, sql: &str) -> i64 {
     client.query_one(sql, &[]).await.unwrap().get(0)
 }
 
-/// Waits until a query counts none.
+/// Waits until a query counts no rows.
 async fn until_none(client: &Client, sql: &str) {
     until(client, sql, |count| count == 0).await;
 }
@@ -36,9 +36,9 @@ async fn until(client: &Client, sql: &str, is_so: impl Fn(i64) -> bool) {
     }
 }
 
-/// Many long logs together are more than a statement can delete in the time that it has.
+/// One statement cannot delete many long logs within the statement timeout.
 #[tokio::test]
-async fn logs_go_however_long_they_are() {
+async fn logs_of_any_length_are_deleted() {
     let place = Place::new();
     let keeps = place.open(options().with_log_retention(Duration::from_hours(1))).await;
     for number in 0..20 {
@@ -63,7 +63,7 @@ const OLD_COMMAND: &str = "INSERT INTO commands (id, task, tenant, caller, body,
     VALUES ('old', 'none', '', '', '', clock_timestamp() - interval '25 hours')";
 
 #[tokio::test]
-async fn a_step_that_fails_keeps_no_other_from_its_turn() {
+async fn a_failing_step_does_not_block_the_other_steps() {
     let place = Place::new();
     let (_store, client) = (place.open(options()).await, place.client().await);
     for breaks in [None, Some("ALTER TABLE bodies RENAME TO hidden")] {
@@ -73,9 +73,9 @@ async fn a_step_that_fails_keeps_no_other_from_its_turn() {
     }
 }
 
-/// The turn of its message may last for as long as it likes, and somebody waits for it.
+/// The turn of the message has no time limit, and a caller waits for the turn.
 #[tokio::test]
-async fn a_command_is_kept_while_its_task_is_at_work() {
+async fn a_command_is_kept_while_its_task_is_running() {
     let place = Place::new();
     let (a, b) = (place.open(options()).await, place.open(options()).await);
     for id in ["at work", "at rest"] {
@@ -104,9 +104,9 @@ async fn the_totals_of_a_busy_scope_stay_few_rows() {
     assert_eq!(store.verify().await.unwrap(), [""; 0]);
 }
 
-/// As a node leaves it that ends in the middle.
+/// The state after a node ends in the middle of a step.
 #[tokio::test]
-async fn the_name_of_somebody_without_tasks_goes_from_the_totals_by_and_by() {
+async fn totals_of_a_caller_without_tasks_are_deleted() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     let mut commit = create(&task("t", TaskState::Completed));
@@ -119,14 +119,14 @@ async fn the_name_of_somebody_without_tasks_goes_from_the_totals_by_and_by() {
 }
 
 #[tokio::test]
-async fn what_a_deletion_left_goes_and_no_task_takes_its_place_before() {
+async fn remaining_records_are_deleted_before_their_task_id_is_used_again() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     let left = "INSERT INTO deleted VALUES ('t'); \
                 INSERT INTO events SELECT 't', last, '[]' FROM generate_series(1, 12000) AS last";
     let other = place.client().await;
     loop {
-        // Until it is locked before it is gone.
+        // Repeats until this transaction locks the row before housekeeping deletes it.
         client.batch_execute(left).await.unwrap();
         other.batch_execute("BEGIN").await.unwrap();
         if other.query("SELECT 1 FROM deleted FOR UPDATE", &[]).await.unwrap().len() == 1 {
@@ -144,14 +144,14 @@ async fn what_a_deletion_left_goes_and_no_task_takes_its_place_before() {
     store.commit(create(&task("t", TaskState::Completed))).await.unwrap();
 }
 
-/// So it is told by the server, and by nobody where that is away: what is old by a node's own clock may be everything.
+/// The server reports the time. Without the server, the time is unknown: by a node's own clock, all data might be old.
 #[tokio::test]
-async fn the_time_is_that_of_the_server() {
+async fn the_time_is_the_time_of_the_server() {
     let place = Place::on(Postgres::shared().unwrap());
     let proxy = Proxy::start(Postgres::shared().unwrap().address()).unwrap();
     let store = PostgresStore::open(&place.url_by(&proxy), quick()).await.unwrap();
     let (begun, now, done) = (Timestamp::now(), store.now().await.unwrap(), Timestamp::now());
-    // It is rounded.
+    // The time is rounded.
     assert!((begun.as_millisecond()..=done.as_millisecond() + 1).contains(&now.as_millisecond()), "{now:?}");
     proxy.set(|faults| faults.holds = true);
     assert!(matches!(store.now().await, Err(StoreError::Unavailable(_))));
