@@ -1,4 +1,4 @@
-//! The nodes that share the store: leases by the server's clock, and commands between them.
+//! The nodes that share the store: leases by the server's clock, and commands between nodes.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ impl Cluster for PostgresStore {
     }
 
     async fn cancel(&self, id: &CommandId) -> Result<bool, StoreError> {
-        // Said twice it would tell of itself.
+        // Not idempotent: a repetition would return `false`, because the first execution has deleted the command.
         self.links.query_once(Sql::CancelCommand, &[&&*to_column(&id.0)]).await.map(|rows| !rows.is_empty())
     }
 
@@ -84,7 +84,8 @@ impl Cluster for PostgresStore {
     }
 }
 
-/// What rows say of things that were asked for by their number, which is in the first column; nothing of the others.
+/// Reads rows whose first column is the number of the requested item, counted from 1. Returns one value per item; the
+/// default value for items without a row.
 fn in_order<T: Clone + Default>(
     number: usize,
     rows: &[Row],
@@ -100,7 +101,7 @@ fn in_order<T: Clone + Default>(
     Ok(found)
 }
 
-/// A command's status as it stands in a row behind its number.
+/// Reads the status of a command. The first column is the number of the command.
 fn status(row: &Row) -> Result<CommandStatus, StoreError> {
     let record = |column| value::<Option<i64>>(row, column).map(|record| record.map(columns::from_column));
     Ok(CommandStatus {
@@ -116,19 +117,19 @@ fn node_id(node: i64) -> NodeId {
     NodeId(columns::from_column(node))
 }
 
-/// How long a renewal is waited for: so that two more fit into a lease that was renewed last a third ago. A short lease
-/// does not make the network faster.
+/// The time limit for a renewal. Two further attempts fit into a lease that was renewed a third of its duration ago.
+/// The minimum takes into account that the network is not faster for short leases.
 fn patience(lease: Duration) -> Duration {
     (lease / 6).max(Duration::from_millis(500)).min(lease / 2)
 }
 
-/// Joins the nodes, for so long to begin with.
+/// Registers a new node with a lease.
 pub(super) async fn join(links: &Links, lease: Duration, bound: Duration) -> Result<NodeId, StoreError> {
     let rows = links.query_within(bound, Sql::Join, &[&lease.as_secs_f64()]).await?;
     super::read::first(&rows).map(node_id)
 }
 
-/// Commands as they stand in rows.
+/// Reads commands from rows.
 pub(super) fn commands(rows: &[Row]) -> Result<Vec<Command>, StoreError> {
     let command = |row: &Row| {
         Ok(Command {

@@ -1,4 +1,4 @@
-//! Messages that are known when they come again.
+//! Looks up the tasks of received messages, to recognize duplicates.
 
 use nuncio_engine::{StoreError, store::Remember};
 use nuncio_model::{MessageId, Scope, TaskId, Timestamp};
@@ -11,7 +11,7 @@ use super::{
     text::{ScopeColumns, from_column, to_column},
 };
 
-/// The task that took a message of this id in this scope since then.
+/// The task that received a message with this id in this scope at or after `since`.
 pub(super) async fn task_of(
     links: &Links,
     scope: &Scope,
@@ -24,12 +24,12 @@ pub(super) async fn task_of(
     rows.first().map(|row| Ok(from_column(value(row, 0)?).as_ref().into())).transpose()
 }
 
-/// What a commit was refused for that was to remember messages of which one is known.
+/// The error for a commit that was refused because one of its messages is a duplicate.
 pub(super) async fn repeated(links: &Links, scope: &Scope, remember: &Remember) -> Result<StoreError, StoreError> {
     for message in &remember.messages {
         if let Some(task) = task_of(links, scope, message, remember.since).await? {
             return Ok(StoreError::Duplicate(task));
         }
     }
-    Ok(unavailable("the task that had the message has just been deleted; try again"))
+    Ok(unavailable("the task that received the message was deleted at the same time; try again"))
 }

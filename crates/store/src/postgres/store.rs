@@ -1,4 +1,4 @@
-//! The seam: each call is a statement of its own, or a commit to be queued.
+//! Implements the engine's store: each call is one statement, or a commit that is queued.
 
 use async_trait::async_trait;
 use nuncio_engine::{
@@ -30,7 +30,8 @@ impl TaskStore for PostgresStore {
         let remember = commit.remember.clone().map(|remember| (commit.scope.clone(), remember));
         let begun = Timestamp::now();
         if let (Some((_, remember)), Some(upkeep)) = (&remember, &self.upkeep) {
-            // Before it is written: what was said by a clock that was ahead is not to take its messages away.
+            // Must precede the commit: an earlier call with a clock that was ahead could otherwise delete the message
+            // ids of this commit.
             upkeep.forget_before(remember.since.min(begun), begun);
         }
         if let Some(upkeep) = self.upkeep.as_ref().filter(|_| commit.expected == 0 || commit.released) {
@@ -62,14 +63,15 @@ impl TaskStore for PostgresStore {
             Some(Claimed::Held(node)) => Some(Claim::Held(node)),
             Some(Claimed::NoLease) => {
                 claiming.known();
-                return Err(unavailable("this node has no lease until it is renewed"));
+                return Err(unavailable("this node has no valid lease until the lease is renewed"));
             }
             Some(Claimed::Owned { abandoned, epoch }) => {
                 let stored = read::load(&self.links, scope, id).await?;
-                // This node may have stood still for longer than its lease: an epoch that is another's is not its own.
+                // This node may have been suspended for longer than its lease. If the epoch differs, the task belongs
+                // to another node.
                 if stored.as_ref().is_some_and(|stored| stored.epoch != epoch) {
                     claiming.known();
-                    return Err(unavailable("another node has taken the task over"));
+                    return Err(unavailable("another node has claimed the task"));
                 }
                 let waiting = self.links.query(Sql::PendingOfTask, &[&&*to_column(id.as_str())]).await?;
                 let commands = commands(&waiting)?;
@@ -172,7 +174,7 @@ impl TaskStore for PostgresStore {
         housekeeping::compact(&self.chores, before, limit).await
     }
 
-    /// By the server's clock.
+    /// The time of the server's clock.
     async fn now(&self) -> Result<Timestamp, StoreError> {
         read::now(self.chores.links()).await
     }
@@ -194,7 +196,7 @@ impl TaskStore for PostgresStore {
         Some(self)
     }
 
-    /// Reads; and writes too when the last write failed, to see whether that is over.
+    /// Reads. If the last write failed, also writes, to find out whether writing works again.
     async fn check(&self) -> Result<(), StoreError> {
         self.vital.query(Sql::Check, &[]).await?;
         if self.committer.is_failing() {
@@ -213,7 +215,7 @@ impl TaskStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Waits until it is known what became of the last commit to a task.
+    /// Waits until the outcome of the last commit to a task is known.
     async fn known(&self, id: &TaskId) -> Result<(), StoreError> {
         self.committer.doubt().settled(id, Instant::now() + self.connector.options.patience).await
     }

@@ -1,4 +1,4 @@
-//! Databases of earlier schemas are read as if they had been written today.
+//! Databases with earlier schemas give the same results as new databases.
 
 use nuncio_engine::{
     TaskStore,
@@ -12,21 +12,22 @@ use nuncio_store::SqliteStore;
 
 use crate::support::{Place, at, begin, chunk, create, end, task};
 
-/// A database of the first schema, as a dump: `sample` wrote it. It is not to be written again.
+/// A dump of a database with the first schema, written by `sample`. Do not change this file.
 const FIRST: &str = include_str!("first_schema.sql");
 
-/// One of the second schema, in which webhooks have a format: `sample` and `sample_of_formats` wrote it.
+/// A dump of a database with the second schema, in which webhooks have a format. Written by `sample` and
+/// `sample_of_formats`.
 const SECOND: &str = include_str!("second_schema.sql");
 
-/// A database that a server of the fifth schema left when it was killed.
+/// A database with the fifth schema, as a killed server left it.
 const FIFTH: &str = include_str!("fifth_schema.sql");
 
 fn tenant() -> Scope {
     Scope::new("tenant".into(), Principal::named("somebody"))
 }
 
-/// Everything that a database can hold: tasks that have ended, big and small, one that is parked, one that runs, one
-/// that is pending.
+/// Writes all kinds of data: ended tasks, small and large, a parked task, a running task, and a task with a pending
+/// delivery.
 async fn sample(store: &SqliteStore) {
     let mut small = task("small", TaskState::Completed);
     small.metadata = Some(Box::new(serde_json::from_str(r#"{"k":null,"ü":[1.5,"x"]}"#).unwrap()));
@@ -49,12 +50,12 @@ async fn sample(store: &SqliteStore) {
         store.commit(chunk(id, 2, epoch, "two")).await.unwrap();
     }
     end(store, "owed").await.unwrap();
-    // What waited from its first commit on had no log then.
+    // Releases with these schemas stored no log for a task that was parked by its first commit.
     let later = Timestamp::from_millisecond(Timestamp::now().as_millisecond() + 1_000).unwrap();
     assert_eq!(store.compact(later, 10).await.unwrap(), 1);
 }
 
-/// What the second schema can hold beyond that.
+/// Writes the data that only the second schema can contain.
 async fn sample_of_formats(store: &SqliteStore) {
     let config = TaskPushNotificationConfig { task_id: Some("running".into()), ..config() };
     let config = PushConfig { config, format: Some("a format".into()), delivered: 1 };
@@ -72,7 +73,7 @@ fn config() -> TaskPushNotificationConfig {
     }
 }
 
-/// All that can be asked of a store.
+/// The results of all reads.
 async fn all(store: &SqliteStore) -> String {
     use std::fmt::Write as _;
     let mut answers = String::new();
@@ -99,25 +100,25 @@ async fn all(store: &SqliteStore) -> String {
 }
 
 #[tokio::test]
-async fn a_database_of_the_first_schema_is_read_and_gone_on_with() {
+async fn a_database_of_the_first_schema_is_read_and_continued() {
     let new = Place::new();
     sample(&new.open().await).await;
-    is_read_and_gone_on_with(FIRST, new).await;
+    assert_read_and_continued(FIRST, new).await;
 }
 
 #[tokio::test]
-async fn a_database_of_the_second_schema_is_read_and_gone_on_with() {
+async fn a_database_of_the_second_schema_is_read_and_continued() {
     let new = Place::new();
     {
         let store = new.open().await;
         sample(&store).await;
         sample_of_formats(&store).await;
     }
-    is_read_and_gone_on_with(SECOND, new).await;
+    assert_read_and_continued(SECOND, new).await;
 }
 
-/// A database that was dumped, and one that holds the same and was written just now.
-async fn is_read_and_gone_on_with(dump: &str, new: Place) {
+/// Compares a dumped database with a new database of the same content, and continues to write to the dumped database.
+async fn assert_read_and_continued(dump: &str, new: Place) {
     let old = Place::new();
     old.connection().execute_batch(dump).unwrap();
     let (old, new) = (old.open().await, new.open().await);

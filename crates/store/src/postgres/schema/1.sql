@@ -1,16 +1,18 @@
--- Text that is compared and sorted is so by its bytes. A NUL in it, which PostgreSQL's text cannot hold, stands as
--- U+0001 and a digit. Nothing here refers to another task, so that all of it can be partitioned by tenant or task.
+-- Columns with COLLATE "C" are compared and sorted by their bytes. PostgreSQL's text cannot contain NUL, so NUL is
+-- encoded as U+0001 and a digit. No row refers to another task, so that all tables can be partitioned by tenant or
+-- task.
 
--- The nodes that have the store open, or had: one lives until `expires`, by the clock of this server.
+-- The nodes that have opened the store. A node is alive until `expires`, by the clock of this server.
 CREATE SEQUENCE node_ids;
 CREATE TABLE nodes (
     node bigint PRIMARY KEY DEFAULT nextval('node_ids'),
     expires timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- The heads. Who sees a task: `tenant`, and `caller`: '' is that of an open agent, '?' one without credentials, '=name'
--- one with that name. Times are milliseconds since 1970; updated_rest has the nanoseconds beyond. `owner` is the node
--- at work on it. What most commits change (sequence) is in no index, so that a row is replaced within its page.
+-- The heads of the tasks. `tenant` and `caller` are the owner. Values of `caller`: '' for the caller of an agent
+-- without authentication, '?' for a caller without credentials, '=name' for a caller with this name. Times are
+-- milliseconds since 1970; updated_rest contains the remaining nanoseconds. `owner` is the node on which the task is
+-- running. The column that most commits change (sequence) is in no index, so that a row is replaced within its page.
 CREATE TABLE tasks (
     id text COLLATE "C" PRIMARY KEY,
     tenant text COLLATE "C" NOT NULL,
@@ -21,13 +23,13 @@ CREATE TABLE tasks (
     epoch bigint NOT NULL,
     owner bigint,
     updated bigint NOT NULL,
-    -- Since when a log may go that nobody writes to; NULL where there is none.
+    -- The time since when the log is no longer written to; NULL if the log is in use or does not exist.
     released bigint,
     updated_rest integer NOT NULL,
     state smallint NOT NULL,
-    -- The state before the last commit, which what that commit returns is to know.
+    -- The state before the last commit, for the RETURNING clause of this commit.
     state_before smallint NOT NULL,
-    -- Whether it has, or had, push configurations.
+    -- Whether the task has, or had, push configurations.
     pushed boolean NOT NULL
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 CREATE INDEX tasks_by_state ON tasks (tenant, caller, state, updated, updated_rest, id);
@@ -35,7 +37,7 @@ CREATE INDEX tasks_by_context ON tasks (tenant, caller, context, state, updated,
 CREATE INDEX tasks_by_owner ON tasks (owner, created, id) WHERE owner IS NOT NULL;
 CREATE INDEX tasks_released ON tasks (released) WHERE released IS NOT NULL;
 
--- Tasks as of the record `folded`: `body` is JSON (status, history, metadata), `artifacts` a JSON list.
+-- The tasks after the record `folded`: `body` is JSON (status, history, metadata), `artifacts` is a JSON list.
 CREATE TABLE bodies (
     task text COLLATE "C" PRIMARY KEY,
     folded bigint NOT NULL,
@@ -43,7 +45,7 @@ CREATE TABLE bodies (
     artifacts text
 ) WITH (fillfactor = 85);
 
--- The logs: a row per commit, `last` the number of its last record, `body` a JSON list of the records.
+-- The logs: one row per commit. `last` is the number of the last record, `body` is a JSON list of the records.
 CREATE TABLE events (
     task text COLLATE "C" NOT NULL,
     last bigint NOT NULL,
@@ -51,8 +53,8 @@ CREATE TABLE events (
     PRIMARY KEY (task, last)
 );
 
--- How many tasks a scope has in each state: the sum of its rows. Each commit adds rows and none waits for another's;
--- they are summed up now and then.
+-- The number of tasks per scope and state is the sum of the rows. Commits only add rows, so that no commit waits for
+-- another commit. Housekeeping sums up the rows.
 CREATE TABLE totals (
     tenant text COLLATE "C" NOT NULL,
     caller text COLLATE "C" NOT NULL,
@@ -61,8 +63,8 @@ CREATE TABLE totals (
 ) WITH (autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX totals_by_scope ON totals (tenant, caller);
 
--- Push configurations, each with a cursor: it is owed the records after `delivered`, up to `owed`. A node that delivers
--- to one has it to itself until `claimed_until`, or until that node is gone.
+-- Push configurations, each with a cursor: the records after `delivered`, up to `owed`, are pending. A delivery is
+-- reserved for the node `claimant` until `claimed_until`, or until the lease of this node ends.
 CREATE TABLE push_configs (
     task text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -82,7 +84,7 @@ CREATE TABLE push_configs (
 CREATE INDEX push_configs_due ON push_configs (next_attempt, task, id) WHERE owed > delivered;
 CREATE INDEX push_configs_claimed ON push_configs (claimed_until) WHERE claimant IS NOT NULL;
 
--- Letters from one node to the task of another.
+-- Commands from one node to the task of another node.
 CREATE TABLE letters (
     id text COLLATE "C" PRIMARY KEY,
     number bigint GENERATED ALWAYS AS IDENTITY,
@@ -99,8 +101,8 @@ CREATE TABLE letters (
 CREATE INDEX letters_waiting ON letters (task, number) WHERE taken IS NULL AND refused IS NULL;
 CREATE INDEX letters_by_age ON letters (left_at);
 
--- Messages that are to be known again, by who sent them: the task that took one, and when, in milliseconds since 1970 by
--- the clock of this server.
+-- The ids of received messages per scope, to recognize duplicates: the task that received the message, and the time in
+-- milliseconds since 1970, by the clock of this server.
 CREATE TABLE messages (
     tenant text COLLATE "C" NOT NULL,
     caller text COLLATE "C" NOT NULL,

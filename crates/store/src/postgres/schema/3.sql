@@ -1,2 +1,2 @@
--- No table changes. The messages in bodies may be without the ids of their task and context, which then have `bare`: an
--- earlier release would not know.
+-- No table changes. From this step on, the messages in bodies may omit the ids of their task and context. Such a body
+-- contains `bare`. The new version number prevents an earlier release from reading these bodies.

@@ -1,6 +1,7 @@
--- Owes the push configurations of a task the records up to this one, and tells whether there are any. A function, as what it
--- says sees all that was registered while the commit waited for the head; a part of the commit's statement would not. A debt
--- that is there keeps its time, and a new one is due now: without a failure none is due later, whatever the clock was.
+-- Makes the records of a task up to `sequence` pending for its push configurations. Returns whether the task has any.
+-- This is a function because its statement sees each configuration that was stored while the commit waited for the lock
+-- of the head; a part of the commit's own statement does not. Pending records keep their time. New records are due now:
+-- without an earlier failure, no record is due later than now, even if the clock was changed.
 CREATE FUNCTION owe(task text, sequence bigint, now bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     UPDATE push_configs AS p SET

@@ -1,2 +1,2 @@
--- The name of the agent whose tasks these are.
+-- The name of the agent that owns the tasks.
 ALTER TABLE nuncio_schema ADD COLUMN agent text;

@@ -1,5 +1,6 @@
--- Appends to the logs of many tasks, each once, sorted by id. What is not returned failed its guard.
--- Where a message to be remembered is known already, all of it fails: messages.at is not null.
+-- Appends to the logs of many tasks. Each task occurs once; the input is sorted by id. A commit without a returned row
+-- failed its checks. If a message of a commit is a duplicate, the whole statement fails, because messages.at is not
+-- null.
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int2[], $8::int8[], $9::int4[],
@@ -41,7 +42,7 @@ command AS (
     WHERE c.id = given.id AND c.task = given.task AND c.acked IS NULL
 ),
 message AS (
-    -- One that is known already gets no time, and fails the statement; sorted, so that nodes do not wait for each other.
+    -- A duplicate gets the time NULL, which fails the statement. The order prevents deadlocks between nodes.
     INSERT INTO messages (tenant, caller, message, task, at)
     SELECT head.tenant, head.caller, r.message, head.id, (extract(epoch FROM clock_timestamp()) * 1000)::int8
     FROM remembered AS r JOIN head ON head.id = r.task

@@ -1,6 +1,6 @@
--- Claims a task for a node. The row is locked first, so of several nodes one is the first and the others see it. A lease
--- that looks over is looked at again as it is then, under a lock that a renewal waits for; one that does not is not locked,
--- as a renewal might wait for ever for many that share it.
+-- Claims a task for a node. The row is locked first, so that one of several nodes gets the task and the others see the
+-- result. A lease that seems expired is checked again under a lock for which a renewal waits. A valid lease is not
+-- locked, because many concurrent locks could block its renewal forever.
 WITH task AS MATERIALIZED (
     SELECT id, owner, epoch, state FROM tasks WHERE id = $1 AND tenant = $2 AND caller = $3 FOR UPDATE
 ),

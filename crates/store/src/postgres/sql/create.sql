@@ -1,5 +1,5 @@
--- Creates many tasks, each once. A node whose lease is over creates none that it would have to be at work on.
--- Where a message to be remembered is known already, all of it fails: messages.at is not null.
+-- Creates many tasks. Each task occurs once. A node without a valid lease cannot create running tasks. If a message of
+-- a commit is a duplicate, the whole statement fails, because messages.at is not null.
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int2[], $7::int8[], $8::int4[],
@@ -48,7 +48,7 @@ webhook AS (
     FROM head JOIN config AS c ON c.task = head.id
 ),
 message AS (
-    -- One that is known already gets no time, and fails the statement; sorted, so that nodes do not wait for each other.
+    -- A duplicate gets the time NULL, which fails the statement. The order prevents deadlocks between nodes.
     INSERT INTO messages (tenant, caller, message, task, at)
     SELECT head.tenant, head.caller, r.message, head.id, (extract(epoch FROM clock_timestamp()) * 1000)::int8
     FROM remembered AS r JOIN head ON head.id = r.task

@@ -1,5 +1,5 @@
--- Deletes tasks that are locked, with all that belongs to them but their records, which go after them (drain.sql). Where
--- it is not said that they go all the same, tasks with pending pushes stay.
+-- Deletes locked tasks with all of their data except the records, which drain.sql deletes afterwards. Unless $2 is
+-- true, tasks with pending deliveries stay.
 WITH head AS (
     DELETE FROM tasks AS t WHERE id = ANY ($1::text[]) AND (
         $2::bool OR NOT (pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND pending > delivered))
@@ -15,7 +15,7 @@ body AS (DELETE FROM bodies USING head WHERE task = head.id),
 config AS (DELETE FROM push_configs USING head WHERE task = head.id),
 command AS (DELETE FROM commands USING head WHERE task = head.id),
 known AS MATERIALIZED (
-    -- In the order in which commits take them.
+    -- The order in which commits lock these rows.
     SELECT m.tenant, m.caller, m.message FROM messages AS m JOIN head ON m.task = head.id
     ORDER BY m.tenant, m.caller, m.message FOR UPDATE OF m
 ),

@@ -1,5 +1,5 @@
--- Drops records that deleted tasks have left, of these tasks or of any: about so many rows. A task that is there again
--- has none of another's.
+-- Deletes remaining records of deleted tasks, of the tasks in $1 or of any, about $2 rows. If a task with the same id
+-- exists again, its records stay.
 WITH task AS MATERIALIZED (
     SELECT task AS id FROM deleted WHERE $1::text[] IS NULL OR task = ANY ($1)
     ORDER BY task LIMIT 128 FOR UPDATE SKIP LOCKED

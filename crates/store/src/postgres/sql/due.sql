@@ -1,4 +1,5 @@
--- What is due and no other node that lives has to itself, longest due first; from now on this node has it.
+-- The due deliveries that are not reserved for another living node. The longest due come first. The statement reserves
+-- them for this node.
 WITH due AS MATERIALIZED (
     SELECT task, id, tenant, caller, config, delivered, pending, attempts, next_attempt, claimant, claimed_until
     FROM push_configs AS p

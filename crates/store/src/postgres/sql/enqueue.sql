@@ -1,7 +1,7 @@
--- Leaves a command, if a node that lives is at work on the task. The lock on the head has a commit that lets go of the
--- task wait, or is waited for: either the command is there before, or nobody is at work any more. It is one that is waited
--- for in turn: a lock that many share is never free for who waits, while others come. Whether the command was there before
--- this statement is told too.
+-- Stores a command, if the task is running on a living node. Either the lock of the head waits for a commit that
+-- releases the task, or this commit waits for the lock. Therefore either the commit finds the command, or this
+-- statement finds that the task is not running. The lock must be exclusive: commits could wait forever for a shared
+-- lock that many nodes hold in turn. The second column tells whether the command existed before this statement.
 WITH head AS MATERIALIZED (
     SELECT id, tenant, caller, owner FROM tasks WHERE id = $2 AND tenant = $3 AND caller = $4 FOR NO KEY UPDATE
 ),

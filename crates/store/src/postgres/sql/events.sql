@@ -1,5 +1,5 @@
--- A stretch of a log, with the task's head in each row; one row without records where there are none. The row that brings it
--- to so many bytes is the last.
+-- A range of a log, with the head of the task in each row; one row with NULL columns if there are no records. The row
+-- that reaches $6 bytes is the last row.
 SELECT t.context, t.sequence, e.last, e.body
 FROM tasks AS t LEFT JOIN LATERAL (
     SELECT last, body FROM (

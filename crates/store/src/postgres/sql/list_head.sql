@@ -1,7 +1,7 @@
--- A page of the tasks of a scope, or of one of its contexts: of each state the newest from its index, and of these the
--- newest; with their events, and in a row without an id how many tasks match in all and how many of them were looked
--- at for the page, as of the same moment. It goes on in
--- list_next.sql and in list_tail.sql, both after what else is asked of a task.
+-- A page of the tasks of a scope or of a context: the newest tasks of each state from the index, and the newest of
+-- these. The result contains the tasks, their records, and a row without an id. This row contains the number of all
+-- matching tasks, and the number of tasks that were found for the page, at the same moment. The statement continues in
+-- list_next.sql and list_tail.sql. A further condition is inserted before each of them.
 WITH page AS MATERIALIZED (
     SELECT found.* FROM unnest($3::int2[]) AS wanted (state) CROSS JOIN LATERAL (
         SELECT id, context, updated, updated_rest, sequence FROM tasks

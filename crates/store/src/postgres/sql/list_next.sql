@@ -5,7 +5,7 @@ AND state = wanted.state
     ) AS found
     ORDER BY updated DESC, updated_rest DESC, id DESC LIMIT $9
 ),
--- How long each is with those before it. The length of a long text is known without reading the text.
+-- The size of each task plus the tasks before it. PostgreSQL knows the length of a long text without reading the text.
 sized AS MATERIALIZED (
     SELECT page.*, coalesce(b.folded, 0) AS folded, row_number() OVER newest AS number, sum(
         coalesce(octet_length(b.body), 0) + CASE WHEN $10::bool THEN coalesce(octet_length(b.artifacts), 0) ELSE 0 END
@@ -17,7 +17,7 @@ sized AS MATERIALIZED (
     ) AS e ON page.sequence > coalesce(b.folded, 0)
     WINDOW newest AS (ORDER BY page.updated DESC, page.updated_rest DESC, page.id DESC)
 ),
--- Those that there is room for, and one in any case. The last of the page only tells that there are more.
+-- The tasks that fit into the page, at least one. The last task of the page only shows that there are more tasks.
 head AS MATERIALIZED (
     SELECT s.id, s.context, s.updated, s.updated_rest, s.sequence, s.folded, b.body,
         CASE WHEN $10 THEN b.artifacts END AS artifacts
@@ -33,9 +33,9 @@ FROM head CROSS JOIN LATERAL (
 ) AS e
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, CASE
-    -- The first page, and the only one.
+    -- The first page is also the last page.
     WHEN $11::bool AND (SELECT count(*) FROM page) < $9 THEN (SELECT count(*) FROM page)
-    -- All of these states.
+    -- All tasks in these states.
     WHEN $12::bool THEN (
         SELECT coalesce(sum(tasks), 0)::int8 FROM totals WHERE tenant = $1 AND caller = $2 AND state = ANY ($3)
     )

@@ -1,4 +1,4 @@
--- A task: its head and snapshot in one row, and a row for each commit after it.
+-- A task: one row with the head and the snapshot, and one row per commit after the snapshot.
 WITH head AS MATERIALIZED (
     SELECT t.id, t.context, t.sequence, t.epoch, coalesce(b.folded, 0) AS folded, b.body, b.artifacts
     FROM tasks AS t LEFT JOIN bodies AS b ON b.task = t.id

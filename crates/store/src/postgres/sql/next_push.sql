@@ -1,4 +1,4 @@
--- When the next push is due; one that another node has to itself is when that ends.
+-- The time of the next delivery. If the delivery is reserved for another node: the end of the reservation.
 SELECT least(
     (
         SELECT next_attempt FROM push_configs AS p

@@ -1,6 +1,6 @@
--- A stretch of scopes, and old tasks of theirs in some states, of each state the oldest from its index. A scope without
--- any is a row without a task. Nothing is locked: what is found is looked at again. It goes on in old_next.sql and
--- old_tail.sql, after what else is asked of a scope.
+-- A range of scopes and their old tasks in some states: the oldest tasks of each state from the index. A scope without
+-- old tasks is a row without a task. No row is locked, because the deletion checks the tasks again. The statement
+-- continues in old_next.sql and old_tail.sql. A further condition for the scope is inserted before each of them.
 WITH RECURSIVE scope AS (
     (
         SELECT tenant, caller, 1 AS number FROM tasks

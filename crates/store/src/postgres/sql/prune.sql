@@ -1,5 +1,5 @@
--- Drops records of tasks that nobody has written to since a time, up to their snapshots: about so many rows, of at most
--- so many tasks. Logs with pending pushes stay; where a time is given, that task is looked at again after it.
+-- Deletes records of tasks that were released before a time, up to their snapshots: about $4 rows, of at most $3 tasks.
+-- Logs with pending deliveries stay. If $2 is a time, these tasks are checked again after this time.
 WITH rested AS MATERIALIZED (
     SELECT id, pushed AND EXISTS (SELECT 1 FROM push_configs WHERE task = t.id AND pending > delivered) AS has_pending
     FROM tasks AS t

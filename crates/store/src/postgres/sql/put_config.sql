@@ -1,4 +1,5 @@
--- Stores a push configuration. The head is locked by this, so that no commit comes between its number and the pending records.
+-- Stores a push configuration. The statement locks the head, so that no commit changes `sequence` between reading the
+-- number and storing the pending records.
 WITH head AS (
     UPDATE tasks SET pushed = true WHERE id = $1 AND tenant = $2 AND caller = $3
     RETURNING id, tenant, caller, sequence

@@ -1,4 +1,5 @@
--- Tasks that are parked for long, oldest first. That they have not ended stands there for the index.
+-- Tasks that were parked before a time, oldest first. The condition on ended states is redundant, but lets PostgreSQL
+-- use the index.
 SELECT found.tenant, found.caller, found.id
 FROM unnest($1::int2[]) AS wanted (state) CROSS JOIN LATERAL (
     SELECT tenant, caller, id, updated, updated_rest FROM tasks

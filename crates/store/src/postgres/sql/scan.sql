@@ -1,4 +1,4 @@
--- A page of all tasks behind an id, with their snapshots and a row for each commit after them.
+-- A page of all tasks after an id, with their snapshots and one row per commit after the snapshot.
 WITH head AS MATERIALIZED (
     SELECT t.id, t.tenant, t.caller, t.context, t.sequence, t.epoch, coalesce(b.folded, 0) AS folded, b.body, b.artifacts
     FROM tasks AS t LEFT JOIN bodies AS b ON b.task = t.id

@@ -1,5 +1,6 @@
--- Notes how a delivery went. Who goes on with the next record keeps it to itself; who is done, or waits, lets go of it.
--- Who has it no longer to itself may say what was delivered, and nothing of failures: others have begun anew.
+-- Stores the result of a delivery. If further records are pending after a success, the reservation of the node
+-- continues. Otherwise the reservation ends. If the reservation belongs to another node, only `delivered` is updated
+-- and a failure is ignored, because the other node has started its own attempts.
 WITH was AS MATERIALIZED (
     SELECT task, id, greatest(delivered, $5::int8) AS delivered, pending, claimant IS NOT DISTINCT FROM $9::int8 AS is_ours
     FROM push_configs WHERE task = $1 AND tenant = $2 AND caller = $3 AND id = $4 FOR UPDATE

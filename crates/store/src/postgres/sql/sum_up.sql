@@ -1,4 +1,4 @@
--- Sums up the rows of totals of some scopes; where nothing is left, nothing is written.
+-- Sums up the rows of totals of some scopes. A sum of zero is not stored.
 WITH scope AS MATERIALIZED (
     SELECT DISTINCT tenant, caller FROM unnest($1::text[], $2::text[]) AS s (tenant, caller)
 ),

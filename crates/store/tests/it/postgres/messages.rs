@@ -1,4 +1,4 @@
-//! Messages that are remembered: how long their rows are there, and what they wait for.
+//! The retention of message ids, and the locks on their rows.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,20 +13,20 @@ use tokio_postgres::Client;
 use super::place::{Place, options};
 use crate::support::{at, create, task};
 
-/// Creates a task of this state that has taken these messages.
+/// Creates a task in this state that has received these messages.
 fn taking(id: &str, state: TaskState, messages: &[String], since: Timestamp) -> Commit {
     let messages = messages.iter().map(|id| MessageId::from(id.as_str())).collect();
     Commit { remember: Some(Box::new(Remember { messages, since })), ..create(&task(id, state)) }
 }
 
-/// The messages that have rows, in order.
+/// The stored message ids, in order.
 async fn remembered(client: &Client) -> Vec<String> {
     let rows = client.query("SELECT message FROM messages ORDER BY message", &[]).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
 }
 
 #[tokio::test]
-async fn messages_go_with_their_task() {
+async fn deleting_a_task_deletes_its_message_ids() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     for (id, state) in [("old", TaskState::Completed), ("erased", TaskState::Working), ("kept", TaskState::Working)] {
@@ -40,9 +40,9 @@ async fn messages_go_with_their_task() {
     assert_eq!(remembered(&client).await, ["kept 1", "kept 2"]);
 }
 
-/// The time of a message ends with a later commit that says so, and its row is gone soon after.
+/// A later commit ends the retention of earlier message ids, and housekeeping soon deletes their rows.
 #[tokio::test]
-async fn messages_whose_time_is_over_are_forgotten() {
+async fn expired_message_ids_are_deleted() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     let since = Timestamp::now();
@@ -62,16 +62,16 @@ async fn messages_whose_time_is_over_are_forgotten() {
     assert_eq!(remembered(&client).await, ["new", "old 7"]);
 }
 
-/// Also where a clock that was ahead said that nobody asks for later ones.
+/// Also if an earlier call with a clock that was ahead allowed the deletion of later message ids.
 #[tokio::test]
-async fn a_message_is_remembered_whatever_the_clock_said_before() {
+async fn a_clock_that_was_ahead_does_not_delete_new_message_ids() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     let ahead = Timestamp::from_millisecond(Timestamp::now().as_millisecond() + 3_600_000).unwrap();
     store.forget_messages(ahead).await.unwrap();
     store.commit(taking("t", TaskState::Working, &["m".to_owned()], at(0))).await.unwrap();
     for _ in 0..2 {
-        // These go in the same round, after the messages.
+        // The same round deletes these commands, after the message ids.
         let command = "INSERT INTO commands (id, task, tenant, caller, body, enqueued_at) \
             VALUES ('old', 'none', '', '', '', clock_timestamp() - interval '25 hours')";
         client.batch_execute(command).await.unwrap();
@@ -85,9 +85,9 @@ async fn a_message_is_remembered_whatever_the_clock_said_before() {
     assert_eq!(remembered(&client).await, ["m"]);
 }
 
-/// Commits of two nodes, and the deletion of tasks that had the messages before, take messages in one order.
+/// The commits of two nodes and the deletion of tasks lock the rows of messages in the same order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_do_not_wait_for_each_other() {
+async fn commits_and_deletions_of_message_ids_do_not_deadlock() {
     let place = Place::new();
     let nodes = [Arc::new(place.open(options()).await), Arc::new(place.open(options()).await)];
     for round in 0..20 {
@@ -95,7 +95,7 @@ async fn nodes_do_not_wait_for_each_other() {
         let many = (0..100).map(|number| {
             let (node, place) = (Arc::clone(&nodes[number % 2]), number % 2);
             let of = if place == 0 { number } else { 99 - number };
-            // Those whose time is over are taken from another task, which locks the rows that are there.
+            // Expired message ids are moved from another task, which locks their existing rows.
             let commit = taking(&format!("{round} {number:02}"), TaskState::Completed, &[format!("{of:02}")], over);
             tokio::spawn(async move { node.commit(commit).await })
         });
@@ -108,7 +108,7 @@ async fn nodes_do_not_wait_for_each_other() {
         }
     }
     let client = place.client().await;
-    // What a backend has counted is known to others when it ends, or after a while.
+    // The server publishes the counters of a session when the session ends, or after a while.
     for node in nodes {
         node.close().await.unwrap();
     }
@@ -117,7 +117,7 @@ async fn nodes_do_not_wait_for_each_other() {
     assert_eq!(client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0), 0);
 }
 
-/// Waits until nobody but this connection is left.
+/// Waits until this connection is the only connection.
 async fn until_alone(client: &Client) {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let deadline = Instant::now() + Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Nodes side by side, beyond what the contract of clusters says.
+//! Several nodes, in addition to the contract of clusters.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ fn settlement(delivered: u64, attempts: u32, next_attempt: Timestamp) -> PushSet
     }
 }
 
-/// A node with a task that has a pending push, and another node.
+/// A node with a task that has a pending delivery, and another node.
 async fn with_a_pending_push(place: &Place) -> (PostgresStore, PostgresStore) {
     with_a_pending_push_on(place, options()).await
 }
@@ -46,7 +46,7 @@ async fn with_a_pending_push_on(place: &Place, options: PostgresOptions) -> (Pos
     (a, b)
 }
 
-/// A configuration for which every record is pending.
+/// A push configuration for which every record is pending.
 fn webhook() -> PushConfig {
     let config = TaskPushNotificationConfig {
         id: Some("p".into()),
@@ -58,22 +58,22 @@ fn webhook() -> PushConfig {
 }
 
 #[tokio::test]
-async fn of_two_nodes_one_delivers_a_push_until_it_puts_it_off() {
+async fn a_delivery_is_reserved_for_one_node_until_its_attempt_fails() {
     let place = Place::new();
     let (a, b) = with_a_pending_push(&place).await;
     assert_eq!((due(&a).await, due(&b).await), (1, 0));
-    assert_eq!(due(&a).await, 1, "it has it still");
+    assert_eq!(due(&a).await, 1, "the delivery is still reserved for this node");
     let next = b.next_push().await.unwrap().unwrap();
-    assert!(next > later(30), "the other need not look before that");
+    assert!(next > later(30), "the other node can wait until the reservation ends");
     a.settle_push(settlement(0, 1, Timestamp::now())).await.unwrap();
     assert_eq!((due(&b).await, due(&a).await), (1, 0));
     b.settle_push(settlement(1, 0, Timestamp::now())).await.unwrap();
     assert_eq!((due(&a).await, due(&b).await), (0, 0));
 }
 
-/// A node that stood still through its own attempt and that of another says what it knows late.
+/// A node that was suspended during its own attempt and an attempt of another node reports its result late.
 #[tokio::test]
-async fn failures_of_who_has_a_push_no_longer_say_nothing() {
+async fn a_late_failure_after_the_end_of_the_reservation_is_ignored() {
     let place = Place::new();
     let options = options().with_push_claim(Duration::from_millis(50));
     let (a, b) = with_a_pending_push_on(&place, options).await;
@@ -85,19 +85,19 @@ async fn failures_of_who_has_a_push_no_longer_say_nothing() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), is_over).await.unwrap();
-    // While the other has it, and once that has put it off.
+    // While the delivery is reserved for the other node, and after the attempt of the other node has failed.
     a.settle_push(settlement(0, 7, later(3_600))).await.unwrap();
     assert_eq!(failures(&b).await, 0);
     b.settle_push(settlement(0, 1, Timestamp::now())).await.unwrap();
     a.settle_push(settlement(0, 7, later(3_600))).await.unwrap();
     assert_eq!(failures(&b).await, 1);
-    // What was delivered stays so, whoever says it.
+    // A late success is stored, whichever node reports it.
     a.settle_push(settlement(1, 0, Timestamp::now())).await.unwrap();
     assert_eq!((due(&a).await, due(&b).await), (0, 0));
 }
 
 #[tokio::test]
-async fn failures_of_a_config_that_was_replaced_say_nothing_of_the_new_one() {
+async fn a_failure_of_a_replaced_configuration_is_ignored() {
     let place = Place::new();
     let (a, _b) = with_a_pending_push(&place).await;
     assert_eq!(due(&a).await, 1);
@@ -107,7 +107,7 @@ async fn failures_of_a_config_that_was_replaced_say_nothing_of_the_new_one() {
 }
 
 #[tokio::test]
-async fn pushes_of_a_node_that_is_gone_are_delivered_by_another() {
+async fn another_node_delivers_the_pushes_of_a_closed_node() {
     let place = Place::new();
     let (a, b) = with_a_pending_push(&place).await;
     assert_eq!((due(&a).await, due(&b).await), (1, 0));
@@ -116,7 +116,7 @@ async fn pushes_of_a_node_that_is_gone_are_delivered_by_another() {
 }
 
 #[tokio::test]
-async fn a_push_that_nothing_is_heard_of_is_delivered_by_another() {
+async fn another_node_delivers_a_push_whose_reservation_has_expired() {
     let place = Place::new();
     let (a, b) = with_a_pending_push(&place).await;
     assert_eq!((due(&a).await, due(&b).await), (1, 0));
@@ -125,9 +125,9 @@ async fn a_push_that_nothing_is_heard_of_is_delivered_by_another() {
     assert_eq!((due(&b).await, due(&a).await), (1, 0));
 }
 
-/// Nobody would be at work on it, and nobody else would get it.
+/// Without this rule, the task would have an owner without a runner, and no other node could claim the task.
 #[tokio::test]
-async fn a_claim_that_nobody_waited_for_is_known_to_be_an_orphan() {
+async fn a_task_claimed_by_an_aborted_call_is_an_orphan() {
     let place = Place::new();
     let (a, b) = (Arc::new(place.open(options()).await), place.open(options()).await);
     a.commit(create(&task("t", TaskState::InputRequired))).await.unwrap();
@@ -142,18 +142,18 @@ async fn a_claim_that_nobody_waited_for_is_known_to_be_an_orphan() {
     assert!(claim.await.unwrap_err().is_cancelled());
     other.batch_execute("COMMIT").await.unwrap();
     let holder = a.cluster().unwrap().node();
-    // The claim was in the server's queue first.
+    // The server executes the claim of the first node first.
     let claimed = b.claim(&Scope::open(), &"t".into()).await.unwrap().unwrap();
     assert!(matches!(claimed, Claim::Held(node) if node == holder), "{claimed:?}");
     assert_eq!(a.orphans(10).await.unwrap().len(), 1);
     assert_eq!(b.orphans(10).await.unwrap(), []);
-    // Also who claims it for another reason is told that somebody may have been at work on it.
+    // A later claim by the same node reports that the task may have been running.
     let claimed = a.claim(&Scope::open(), &"t".into()).await.unwrap();
     assert!(matches!(claimed, Some(Claim::Owned { abandoned: true, .. })), "{claimed:?}");
     assert_eq!(a.orphans(10).await.unwrap(), []);
 }
 
-/// Waits until somebody waits for a lock of this database.
+/// Waits until a session waits for a lock of this database.
 async fn until_somebody_waits(place: &Place) {
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let client = place.client().await;
@@ -163,11 +163,11 @@ async fn until_somebody_waits(place: &Place) {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("nobody waits for a lock");
+    panic!("no session waits for a lock");
 }
 
 #[tokio::test]
-async fn a_command_waits_for_a_commit_that_lets_go_of_the_task() {
+async fn a_command_waits_for_a_commit_that_releases_the_task() {
     let place = Place::new();
     let (a, b) = (place.open(options()).await, Arc::new(place.open(options()).await));
     a.commit(create(&task("t", TaskState::Working))).await.unwrap();
@@ -186,7 +186,7 @@ async fn a_command_waits_for_a_commit_that_lets_go_of_the_task() {
 }
 
 #[tokio::test]
-async fn a_node_whose_lease_is_over_takes_on_no_work_until_it_renews() {
+async fn a_node_with_an_expired_lease_accepts_no_work_until_it_renews() {
     let place = Place::new();
     let store = place.open(options()).await;
     store.commit(create(&task("parked", TaskState::InputRequired))).await.unwrap();
@@ -212,14 +212,15 @@ async fn ids_may_have_any_character() {
     }
 }
 
-/// However many come: each has its turn at the head, and so has the commit of the node that is at work.
+/// Many commands for one task must not delay the commits of its owner: each command and each commit gets the lock of
+/// the head in turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commands_do_not_keep_a_task_from_its_commits() {
+async fn many_commands_do_not_block_the_commits_of_a_task() {
     let place = Place::new();
     let owner = place.open(options()).await;
     owner.commit(create(&task("t", TaskState::Working))).await.unwrap();
     let client = place.client().await;
-    // As long as a disk takes to have it.
+    // The duration of a write to a disk.
     let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
         $$ BEGIN PERFORM pg_sleep(0.003); RETURN NULL; END $$; \
         CREATE TRIGGER slow AFTER INSERT ON commands FOR EACH ROW EXECUTE FUNCTION slow()";

@@ -1,4 +1,4 @@
-//! Webhooks that are registered while a commit is on its way.
+//! Webhooks that are registered during a commit.
 
 use std::time::Duration;
 
@@ -12,19 +12,20 @@ use crate::support::{chunk, create, task};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Waits until so many statements wait for a lock.
+/// Waits until exactly `expected` statements wait for a lock.
 async fn until_wait(client: &Client, expected: i64) {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let deadline = Instant::now() + MINUTE;
     while client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) != expected {
-        assert!(Instant::now() < deadline, "{expected} statements do not come to wait");
+        assert!(Instant::now() < deadline, "there are not {expected} statements that wait for a lock");
         sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// The commit begins before the webhook is there, and is written after it: it stands behind it at the lock of the head.
+/// The commit starts before the registration is stored and is executed after it, because the registration is first in
+/// the queue for the lock of the head.
 #[tokio::test]
-async fn a_webhook_is_owed_the_commit_that_waited_for_it_to_be_registered() {
+async fn a_commit_that_waited_for_a_registration_is_delivered_to_the_new_webhook() {
     let place = Place::new();
     let (client, other) = (place.client().await, place.client().await);
     let store = place.open(options().with_timeouts(MINUTE, MINUTE).with_lock_timeout(MINUTE)).await;

@@ -1,4 +1,4 @@
-//! The schema: made once, found again, and refused where it is not ours.
+//! The schema: it is created once, recognized later, and refused if it belongs to another program.
 
 use nuncio_engine::{
     TaskStore,
@@ -10,10 +10,10 @@ use tokio::task::JoinSet;
 
 use super::place::{Place, options};
 
-/// The schema as it was at first.
+/// The first version of the schema.
 const FIRST: &str = include_str!("../../../src/postgres/schema/1.sql");
 
-/// A schema that two nodes of the fourth schema left when they were killed.
+/// A database with the fourth schema, as two killed nodes left it.
 const FOURTH: &str = include_str!("fourth_schema.sql");
 
 use crate::support::{at, create, task};
@@ -23,7 +23,7 @@ async fn refused(place: &Place) -> PostgresError {
 }
 
 #[tokio::test]
-async fn of_many_nodes_that_start_at_once_one_makes_the_schema() {
+async fn one_of_many_starting_nodes_creates_the_schema() {
     let place = Place::new();
     let mut nodes = JoinSet::new();
     for _ in 0..8 {
@@ -38,7 +38,7 @@ async fn of_many_nodes_that_start_at_once_one_makes_the_schema() {
 }
 
 #[tokio::test]
-async fn schemas_in_one_database_are_apart() {
+async fn schemas_in_one_database_are_separate_stores() {
     let place = Place::new();
     let one = place.open(options()).await;
     let other = place.open(options().with_schema("other")).await;
@@ -50,7 +50,7 @@ async fn schemas_in_one_database_are_apart() {
 }
 
 #[tokio::test]
-async fn what_a_later_release_wrote_is_refused() {
+async fn a_schema_of_a_later_release_is_refused() {
     let place = Place::new();
     drop(place.open(options()).await);
     place.client().await.batch_execute("UPDATE nuncio_schema SET version = 1000").await.unwrap();
@@ -60,7 +60,7 @@ async fn what_a_later_release_wrote_is_refused() {
 }
 
 #[tokio::test]
-async fn a_schema_of_something_else_is_refused_and_left_alone() {
+async fn a_schema_of_another_program_is_refused_and_not_changed() {
     let place = Place::new();
     let client = place.client().await;
     client.batch_execute("CREATE SCHEMA nuncio; CREATE TABLE nuncio.invoices (number int)").await.unwrap();
@@ -71,7 +71,7 @@ async fn a_schema_of_something_else_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named_without_the_password() {
+async fn an_error_about_an_unreachable_server_does_not_contain_the_password() {
     let port = nuncio_testbed::Port::take().unwrap();
     let url = format!("postgres://ann:s3cret@127.0.0.1:{port}/tasks");
     let error = PostgresStore::open(&url, options()).await.err().unwrap();
@@ -81,7 +81,7 @@ async fn a_server_that_is_not_there_is_named_without_the_password() {
 }
 
 #[tokio::test]
-async fn what_an_earlier_release_wrote_is_brought_up() {
+async fn a_schema_of_an_earlier_release_is_migrated() {
     let place = Place::new();
     let client = place.client().await;
     let first = format!(
