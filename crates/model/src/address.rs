@@ -6,33 +6,33 @@
 
 use std::{fmt, ops::Range};
 
-/// An address, taken apart and not decoded.
+/// The parts of an address, not decoded.
 #[derive(Clone, Copy)]
 pub struct Address<'a> {
-    /// What stands before `://`.
+    /// The text before `://`.
     pub scheme: &'a str,
-    /// Who connects.
+    /// The login of the caller.
     pub login: Option<Login<'a>>,
-    /// Hosts, and what is behind them.
+    /// The hosts, and the text after them.
     pub place: &'a str,
     query: &'a str,
 }
 
-/// Who connects: what stands before the last `@`.
+/// A login: the text before the last `@`.
 #[derive(Clone, Copy)]
 pub struct Login<'a> {
-    /// Up to the first colon: a user, or a token where there is no password.
+    /// The text up to the first colon: a user, or a token if there is no password.
     pub user: &'a str,
-    /// What follows the colon.
+    /// The text after the colon.
     pub password: Option<&'a str>,
 }
 
-/// Why an address cannot be taken apart. It repeats nothing of it.
+/// The reason why an address cannot be parsed. The error contains no part of the address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AddressError {
-    /// There is no `://`.
+    /// The address has no `://`.
     Scheme,
-    /// An `@` after a `?`: the end of a login, or a part of a parameter.
+    /// The address has an `@` after a `?`: the end of a login, or a part of a parameter.
     Mark,
 }
 
@@ -52,11 +52,11 @@ impl std::error::Error for AddressError {}
 crate::debug_is_text!(AddressError);
 
 impl<'a> Address<'a> {
-    /// Takes an address apart. A password may have `:`, `/`, `#` and `@` as they are, but no `?`.
+    /// Parses an address. A password can contain `:`, `/`, `#` and `@` without escapes, but not `?`.
     ///
     /// # Errors
     ///
-    /// Where it has no scheme, and where it cannot be told whether a login or a parameter is meant.
+    /// If the address has no scheme, or if an `@` after a `?` is ambiguous.
     pub fn parse(text: &'a str) -> Result<Self, AddressError> {
         let (scheme, rest) = text.split_once("://").ok_or(AddressError::Scheme)?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -71,25 +71,25 @@ impl<'a> Address<'a> {
         Ok(Self { scheme, login, place, query })
     }
 
-    /// Names and values of what stands behind the `?`; a name alone has an empty value.
+    /// The names and values of the parameters after `?`; a name alone has an empty value.
     pub fn parameters(self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
     }
 }
 
-/// Whether a parameter is a password, or may be one: its name is written in escapes.
+/// Whether a parameter is a password, or can be one because its name has escapes.
 pub fn is_secret(name: &str) -> bool {
     name.contains('%') || name.to_ascii_lowercase().contains("password")
 }
 
-/// The parts of an address that are secret: the password, or all that is before the host where that is a token; and the
-/// passwords among its parameters. Of an address that is none, whatever may be one of them.
+/// The secret parts of an address: the password (or the whole login, if the login is a token) and the passwords in the
+/// parameters. In a text that is not a valid address, all parts that can be passwords are secret.
 pub fn secrets(address: &str) -> Vec<&str> {
     secret_ranges(address).into_iter().map(|range| &address[range]).collect()
 }
 
-/// An address as it may be shown.
+/// The address without its secrets, for display.
 pub fn without_secrets(address: &str) -> String {
     let mut shown = address.to_owned();
     for range in secret_ranges(address).into_iter().rev() {
@@ -98,10 +98,10 @@ pub fn without_secrets(address: &str) -> String {
     shown
 }
 
-/// Where the secrets of an address stand, first to last.
+/// The positions of the secrets in an address, in order.
 fn secret_ranges(address: &str) -> Vec<Range<usize>> {
     if let Some(path) = address.strip_prefix("sqlite:") {
-        // A path may have an `@`; an address whose scheme is another has a login.
+        // A path of SQLite can contain an `@`; with another scheme, the text before the `@` is a login.
         let login = path.strip_prefix("//").and_then(|rest| Some((rest.find(':')?, rest.rfind('@')?)));
         let start = "sqlite://".len();
         return login
@@ -115,15 +115,15 @@ fn secret_ranges(address: &str) -> Vec<Range<usize>> {
     }
     let start = address.find("://").map_or(0, |scheme| scheme + 3);
     let is_postgres = start > 0 && address.starts_with("postgres");
-    // What an address might be whose `?` and `@` stand as they should not, is secret as well.
+    // In an address with `?` and `@` in an unusual order, all possible passwords are secret.
     let login = match address.rfind('@').filter(|at| *at >= start) {
         Some(at) => match address[start..at].find(':') {
             Some(colon) => Some(start + colon + 1..at),
-            // A name alone is that of a user.
+            // A name alone is a user.
             None if is_postgres => None,
             None => Some(start..at),
         },
-        // No port: a login whose `@` is missing.
+        // The text after the colon is not a port, so the login has no `@`.
         None if start > 0 => {
             let end = address[start..].find(['/', '?']).map_or(address.len(), |end| start + end);
             let colon = address[start..end].find(':').filter(|_| !are_hosts(&address[start..end]));
@@ -144,7 +144,8 @@ fn secret_ranges(address: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Where a password begins in what is no address but `host=a password=b`: nobody can tell where it ends.
+/// The start of a password in the keyword form `host=a password=b`. The end of the password is unknown, so the rest of
+/// the text is secret.
 fn keyword_password(text: &str) -> Option<Range<usize>> {
     if text.contains("://") {
         return None;
@@ -153,7 +154,7 @@ fn keyword_password(text: &str) -> Option<Range<usize>> {
     Some(name + text[name..].find('=')? + 1..text.len())
 }
 
-/// The values of passwords among the parameters, wherever these begin.
+/// The values of passwords in the parameters, at any position.
 fn secret_parameters(address: &str) -> impl Iterator<Item = Range<usize>> {
     address.match_indices(['?', '&']).filter_map(|(mark, _)| {
         let pair = &address[mark + 1..];
@@ -216,7 +217,7 @@ mod tests {
             ("postgres://h/d?pass%77ord=s3cret", "postgres://h/d?pass%77ord=***"),
             ("postgres://h?password=a@b", "postgres://h?password=***"),
             ("postgres://h/d?password=", "postgres://h/d?password="),
-            // Not as they should be.
+            // Invalid addresses.
             ("postgres://ann:p?ss@host/d", "postgres://ann:***@host/d"),
             ("postgres://ann:p?a=b@host/d?password=s3cret", "postgres://ann:***@host/d?password=***"),
             ("postgres://h:5432/d?password=a@b", "postgres://h:***"),

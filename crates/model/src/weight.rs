@@ -1,12 +1,12 @@
 //! The size of the content of replies, events, tasks and messages, in bytes.
 //!
-//! The size has texts, files, data and metadata. Ids, times and names of members are not counted. Metadata is parsed, and
-//! counts with its size in memory, which is never less than its text. A control character counts as six bytes, because
-//! JSON writes six. The content as JSON has at most twice the size.
+//! The size includes texts, files, data and metadata. Ids, times and names of members are not counted. Metadata is
+//! parsed; its size is its size in memory, which is never less than the text. A control character counts as six bytes,
+//! because its JSON form has six bytes. The content as JSON has at most twice the size.
 
 use crate::{Artifact, Message, Part, PartContentRef, PartRef, Reply, StreamResponse, Struct, Task, Value};
 
-/// How many bytes a reply carries; 0 where it never carries many, as the reply to a deletion.
+/// The size of a reply; 0 for a reply that is always small, for example the reply to a deletion.
 pub fn of_reply(reply: &Reply) -> usize {
     match reply {
         Reply::Task(task) => of_task(task),
@@ -16,13 +16,13 @@ pub fn of_reply(reply: &Reply) -> usize {
     }
 }
 
-/// How many bytes a task carries in a list, which may be without artifacts.
+/// The size of a task in a list, with or without artifacts.
 pub fn of_listed(task: &Task, artifacts: bool) -> usize {
     if artifacts { of_task(task) } else { of_messages(task) }
 }
 
-/// Whether an event of a stream carries so many bytes; a look at the lengths of texts and files, as this is asked for
-/// each event.
+/// Whether the size of an event reaches this number of bytes. The check examines only the lengths of texts and files,
+/// because it runs for each event.
 pub fn reaches(event: &StreamResponse, bytes: usize) -> bool {
     match event {
         StreamResponse::ArtifactUpdate(update) => {
@@ -54,7 +54,7 @@ fn reach<'a>(parts: impl Iterator<Item = PartRef<'a>>, event: &StreamResponse, b
     sum >= bytes
 }
 
-/// The bytes of an event of a stream.
+/// The size of an event of a stream.
 pub fn of_event(response: &StreamResponse) -> usize {
     match response {
         StreamResponse::Task(task) => of_task(task),
@@ -66,19 +66,19 @@ pub fn of_event(response: &StreamResponse) -> usize {
     }
 }
 
-/// The bytes of a task.
+/// The size of a task.
 pub fn of_task(task: &Task) -> usize {
     task.artifacts.iter().map(of_artifact).sum::<usize>() + of_messages(task)
 }
 
-/// The bytes of a task without its artifacts.
+/// The size of a task without its artifacts.
 pub fn of_messages(task: &Task) -> usize {
     task.messages().map(of_message).sum::<usize>() + of_struct(task.metadata.as_deref())
 }
 
-/// The bytes of a message.
+/// The size of a message.
 pub fn of_message(message: &Message) -> usize {
-    // The first part belongs to the frame of a message, which does not count.
+    // The first part is included in the base size of a message, which is not counted.
     let further_parts = message.parts.len().saturating_sub(1) * size_of::<Part>();
     let extensions: usize = message.extensions.iter().map(|uri| ALLOCATED + uri.len()).sum();
     let references: usize = message.reference_task_ids.iter().map(|id| ALLOCATED + id.as_str().len()).sum();
@@ -89,7 +89,7 @@ pub fn of_message(message: &Message) -> usize {
         + references
 }
 
-/// The bytes of an item of a list beside its text: its place in the list, and the overhead of the allocator.
+/// The size of an item of a list in addition to its text: the entry in the list, and the overhead of the allocator.
 const ALLOCATED: usize = 32;
 
 fn of_artifact(artifact: &Artifact) -> usize {
@@ -105,26 +105,26 @@ fn of_parts<'a>(parts: impl IntoIterator<Item = PartRef<'a>>) -> usize {
     parts.into_iter().map(|part| of_part(part) + of_struct(part.metadata())).sum()
 }
 
-/// The bytes of metadata in memory, about.
+/// The approximate size of metadata in memory.
 pub fn of_struct(members: Option<&Struct>) -> usize {
     members.map_or(0, of_map)
 }
 
 fn of_text(text: &str) -> usize {
-    /// What a control character takes beyond its byte: `\u0000`.
+    /// The size of the escape `\u0000` in addition to the byte of the control character.
     const ESCAPED: usize = 5;
-    /// Few enough to be counted in a byte, so that many are counted at once.
+    /// A block is small enough for a count in one byte, so that many bytes are examined at once.
     const BLOCK: usize = 128;
-    // Those with an escape of two bytes, as line breaks and quotes are, count as any other.
+    // Characters with an escape of two bytes, for example line breaks and quotes, count as one byte.
     #[expect(clippy::needless_bitwise_bool, reason = "without branches, many are looked at at once")]
     let is_long = |byte: u8| (byte < 0x20) & !((byte.wrapping_sub(8) < 3) | (byte == 0x0c) | (byte == 0x0d));
     let of_block = |block: &[u8]| block.iter().fold(0_u8, |count, byte| count.wrapping_add(u8::from(is_long(*byte))));
     text.len() + ESCAPED * text.as_bytes().chunks(BLOCK).map(|block| usize::from(of_block(block))).sum::<usize>()
 }
 
-/// What a parsed value takes in memory, about, where it stands included.
+/// The approximate size of a parsed value in memory, with its entry in a list or map.
 fn of_value(value: &Value) -> usize {
-    /// A list that grew one by one has room for more.
+    /// A list that grew item by item has spare capacity.
     const ITEM: usize = size_of::<Value>() / 2;
     let of_content = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
@@ -135,9 +135,10 @@ fn of_value(value: &Value) -> usize {
     size_of::<Value>() + of_content
 }
 
-/// What the members of a map take: it has nodes with room for eleven, of which half are used if there are many.
+/// The size of the members of a map. A node of the map has room for eleven members; in a large map, half of the room is
+/// used.
 fn of_map(members: &Struct) -> usize {
-    /// A node: eleven names and values, and where its neighbours are.
+    /// A node: eleven names and values, and the links to its neighbours.
     const NODE: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 16;
     let of_content =
         |(name, value): (&String, &Value)| of_text(name).next_multiple_of(8) + of_value(value) - size_of::<Value>();
@@ -162,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Beside what stands around it, what is written is at most twice what is counted.
+    /// Except for the surrounding JSON syntax, the written text has at most twice the counted size.
     #[test]
     fn what_is_counted_bounds_what_is_written() {
         let all: String = (0..0x3000).filter_map(char::from_u32).collect();
@@ -179,7 +180,7 @@ mod tests {
     #[test]
     fn a_parsed_value_counts_as_what_it_takes() {
         let counted = |json: &str| of_value(&serde_json::from_str(json).unwrap());
-        // Seven bytes each; a node of the map is about 630 bytes.
+        // Each object has seven bytes of text; a node of the map has about 630 bytes.
         let objects = counted(&format!("[{}]", vec![r#"{"":0}"#; 1_000].join(",")));
         assert!((650_000..750_000).contains(&objects), "{objects}");
         let numbers = counted(&format!("[{}]", vec!["0"; 1_000].join(",")));
