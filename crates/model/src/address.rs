@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_apart_at_the_end_of_its_login() {
+    fn an_address_is_split_at_the_end_of_its_login() {
         let address = Address::parse("nats://us%40er:p:a/s#s@w@a,b:1/x?ca=/a.pem&flag&&key=").unwrap();
         let login = address.login.unwrap();
         assert_eq!((address.scheme, login.user, login.password), ("nats", "us%40er", Some("p:a/s#s@w")));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_login_or_a_parameter_is_neither() {
+    fn an_ambiguous_login_is_refused() {
         for text in ["x://ann:p?ss@h/d", "x://ann:p?ss@h/d?sslmode=require", "x://ann:p@h/d?name=a@b", "x://?@"] {
             assert_eq!(Address::parse(text).err(), Some(AddressError::Mark), "{text}");
         }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_without_its_password() {
+    fn an_address_is_displayed_without_its_password() {
         for (address, shown) in [
             ("nats://ann:s3cret@host/x", "nats://ann:***@host/x"),
             ("nats://t0ken@a,b", "nats://***@a,b"),

@@ -151,7 +151,7 @@ mod tests {
     use crate::TaskArtifactUpdateEvent;
 
     #[test]
-    fn metadata_counts_wherever_it_stands() {
+    fn metadata_counts_at_every_position() {
         let large = || -> Struct { [("a".to_owned(), "x".repeat(1000).into())].into_iter().collect() };
         let event = |artifact: Artifact| {
             StreamResponse::ArtifactUpdate(TaskArtifactUpdateEvent { artifact, ..Default::default() })
@@ -165,7 +165,7 @@ mod tests {
 
     /// Except for the surrounding JSON syntax, the written text has at most twice the counted size.
     #[test]
-    fn what_is_counted_bounds_what_is_written() {
+    fn the_written_size_is_at_most_twice_the_counted_size() {
         let all: String = (0..0x3000).filter_map(char::from_u32).collect();
         for text in ["plain", "lines\n\tand \"quotes\" \\", "\u{0}\u{1}\u{1f}\u{b}", &*all] {
             let written = serde_json::to_string(text).unwrap().len() - 2;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parsed_value_counts_as_what_it_takes() {
+    fn a_parsed_value_counts_with_its_size_in_memory() {
         let counted = |json: &str| of_value(&serde_json::from_str(json).unwrap());
         // Each object has seven bytes of text; a node of the map has about 630 bytes.
         let objects = counted(&format!("[{}]", vec![r#"{"":0}"#; 1_000].join(",")));
