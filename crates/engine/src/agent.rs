@@ -1,10 +1,10 @@
-//! What a user writes: an agent, one method.
+//! The trait that a user implements: an agent with one method.
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
 use crate::turn::Turn;
 
-/// An agent: takes a turn, speaks through it, returns.
+/// An agent: handles a turn and emits events.
 ///
 /// ```
 /// use nuncio_engine::{Agent, AgentError, Turn};
@@ -20,29 +20,32 @@ use crate::turn::Turn;
 /// }
 /// ```
 ///
-/// A turn that returns `Ok` without a closing word completes the task. `Err` and a panic fail it: the peer reads the
-/// error's message, the log its cause. A turn that was canceled is canceled, whatever it returns. The future is dropped
-/// when the task is canceled and the turn does not end within the grace period
-/// ([`Limits::cancel_grace`](crate::Limits)), when it goes on for long after its last word, and when the engine stops,
-/// so keep clean-up in `Drop`.
+/// A turn that returns `Ok` without a final status completes the task. `Err` and a panic fail the task: the client
+/// reads the message of the error, and the log has the cause. If the client canceled the task, the result of the turn
+/// is ignored, and the task is canceled.
+///
+/// The engine drops the future in three cases, so put clean-up into `Drop`:
+/// - The task is canceled, and the turn does not end within the grace period ([`Limits::cancel_grace`](crate::Limits)).
+/// - The turn goes on too long after its last event ([`Limits::linger`](crate::Limits)).
+/// - The engine stops.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent",
     note = "to make an agent of a closure or a function, wrap it: `agent_fn(|turn: Turn| async move {{ ... }})`",
     note = "an agent implements `async fn run(&self, turn: Turn) -> Result<(), AgentError>`"
 )]
 pub trait Agent: Send + Sync + 'static {
-    /// Handles one message: a new interaction, or the next message of a task ([`Turn::task`]).
+    /// Handles one message: the first message of a new task, or the next message of a task ([`Turn::task`]).
     fn run(&self, turn: Turn) -> impl Future<Output = Result<(), AgentError>> + Send;
 
-    /// Whether a turn that a crash cut off may be run again from its message; [`Turn::resumed`] tells it what it had
-    /// said. It is given the message as it was sent, with the request's configuration, metadata and extensions. By
-    /// default it may not, and the task fails.
+    /// Whether a turn that a crash cut off can run again from its message. [`Turn::resumed`] has the events before the
+    /// crash. The turn gets the message as the client sent it, with the configuration, metadata and extensions of the
+    /// request. The default is `false`: the task fails.
     fn resumes(&self) -> bool {
         false
     }
 }
 
-/// An agent that is a function of its turn.
+/// Makes an agent of a function of a turn.
 ///
 /// ```
 /// use nuncio_engine::{Engine, agent_fn};
@@ -71,7 +74,7 @@ where
 
 pub(crate) type AgentFuture = Pin<Box<dyn Future<Output = Result<(), AgentError>> + Send>>;
 
-/// The twin of [`Agent`] that can be a trait object.
+/// The object-safe counterpart of [`Agent`].
 pub(crate) trait DynAgent: Send + Sync {
     fn run(self: Arc<Self>, turn: Turn) -> AgentFuture;
     fn resumes(&self) -> bool;
@@ -87,16 +90,16 @@ impl<A: Agent> DynAgent for A {
     }
 }
 
-/// Why a turn failed: a message for the peer, and a cause for the log that the peer does not see.
+/// The reason of a failed turn: a message for the client, and a cause for the log. The client does not see the cause.
 ///
-/// Any error becomes one with `?`; its text stays in the log, and the peer reads "the agent failed".
+/// `?` converts any error. The text of the error is the cause, and the client reads "the agent failed".
 pub struct AgentError {
     message: Box<str>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl AgentError {
-    /// A failure that tells the peer this.
+    /// A failure with this message for the client.
     pub fn new(message: impl Into<Box<str>>) -> Self {
         Self { message: message.into(), source: None }
     }
@@ -107,7 +110,7 @@ impl AgentError {
         self
     }
 
-    /// What the peer is told.
+    /// The message for the client.
     pub fn message(&self) -> &str {
         &self.message
     }

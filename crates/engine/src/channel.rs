@@ -1,7 +1,7 @@
-//! The way of an agent's words to its runner: a bounded queue.
+//! The bounded queue of events from an agent to its runner.
 //!
-//! Nearly always both ends are polled by one task, the agent inside its runner. So the runner takes whole batches, and
-//! is not woken by an agent that it polls itself.
+//! The runner usually polls the agent, so one task polls both ends. The runner therefore takes whole batches, and a
+//! sender does not wake a runner that is polling the agent.
 
 use std::{
     fmt,
@@ -15,18 +15,18 @@ use parking_lot::Mutex;
 
 use crate::{live::set_waker, turn::AgentEvent};
 
-/// Words that an agent may be ahead of its runner.
+/// The largest number of events in the queue.
 pub(crate) const LIMIT: usize = 256;
 
-/// Bytes that these words may carry; the word that reaches it still has room.
+/// The number of bytes at which the queue is full. The event that reaches this number is still accepted.
 pub(crate) const FULL: usize = 256 * 1024;
 
-/// Whether an agent that was so far ahead of its runner may have had to wait.
+/// Whether a batch was so large that the agent may have waited for the queue.
 pub(crate) fn is_flood(events: &[AgentEvent]) -> bool {
     events.len() >= LIMIT || events.iter().map(|event| event.bytes).sum::<usize>() >= FULL
 }
 
-/// A queue that is open.
+/// An open queue.
 pub(crate) fn channel() -> (Sender, Receiver) {
     let state = Arc::<Mutex<QueueState>>::default();
     (Sender(Arc::clone(&state)), Receiver(state))
@@ -35,20 +35,20 @@ pub(crate) fn channel() -> (Sender, Receiver) {
 #[derive(Default)]
 struct QueueState {
     events: Vec<AgentEvent>,
-    /// What they carry.
+    /// The size of the queued events.
     bytes: usize,
     is_closed: bool,
-    /// The runner, where it waits for words.
+    /// The runner, if it waits for events.
     runner: Option<Waker>,
-    /// Those who wait for room.
+    /// Senders that wait for a free place.
     senders: Vec<Waker>,
 }
 
-/// The agent's end.
+/// The end of the agent.
 pub(crate) struct Sender(Arc<Mutex<QueueState>>);
 
 impl Sender {
-    /// Says a word when there is room for it; `false` when nobody hears it any more.
+    /// Queues an event when the queue has a free place. Returns `false` if the queue is closed.
     pub(crate) async fn send(&self, event: AgentEvent) -> bool {
         let mut event = Some(event);
         poll_fn(|cx| {
@@ -83,16 +83,16 @@ impl fmt::Debug for Sender {
     }
 }
 
-/// The runner's end. Dropping it closes the queue.
+/// The end of the runner. Dropping the receiver closes the queue.
 pub(crate) struct Receiver(Arc<Mutex<QueueState>>);
 
 impl Receiver {
-    /// The runner is awake: words need not wake it until it has looked for them.
+    /// Removes the waker of the runner, because the runner will call [`Self::take`] itself.
     pub(crate) fn disarm(&self) {
         self.0.lock().runner = None;
     }
 
-    /// Takes all words that there are; where there are none, the next one wakes the runner.
+    /// Takes all queued events. If there are none, the next event wakes the runner.
     pub(crate) fn take(&self, cx: &Context<'_>, into: &mut Vec<AgentEvent>) {
         let mut state = self.0.lock();
         if state.events.is_empty() {
@@ -108,7 +108,7 @@ impl Receiver {
         wake_senders(state);
     }
 
-    /// What is said from now on is not heard.
+    /// Closes the queue: later events are refused.
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
         state.is_closed = true;
@@ -177,7 +177,7 @@ mod tests {
         }
         assert_eq!(sender.send(large()).now_or_never(), None);
         assert!(is_flood(&[large(), large()]) && !is_flood(&[large()]));
-        // One of any size has room in a queue that is not full.
+        // A queue that is not full accepts an event of any size.
         let huge = AgentEvent::new(StreamResponse::Message(Message::agent("x".repeat(3 * FULL))));
         assert_eq!(take(&receiver).await, 2);
         assert_eq!(sender.send(huge).now_or_never(), Some(true));

@@ -1,4 +1,4 @@
-//! What `SendMessage` and `SendStreamingMessage` share: a message finds its task, or begins one.
+//! The common part of `SendMessage` and `SendStreamingMessage`: a message finds its task, or creates a task.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -25,12 +25,12 @@ use crate::{
     store::PushConfig,
 };
 
-/// A message on its way, before it has found its task.
+/// A message before its task is found.
 pub(crate) struct Opening {
     scope: Scope,
     request: SendMessageRequest,
     extensions: Arc<[Box<str>]>,
-    /// A webhook that comes with it.
+    /// The webhook that the request registers.
     hook: Option<Box<TaskPushNotificationConfig>>,
     push_format: Option<&'static str>,
     /// The task to create for the message.
@@ -40,7 +40,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// Checks the message, and takes its push configuration out.
+    /// Checks the message, and separates its push configuration.
     pub(crate) fn new(
         shared: &Arc<Shared>,
         scope: Scope,
@@ -58,7 +58,7 @@ impl Opening {
             requested => shared.card.active_extensions(requested).into(),
         };
         let configured = request.configuration.as_mut().and_then(|it| it.task_push_notification_config.take());
-        // One without an address is as good as none.
+        // A configuration without an address is ignored.
         let hook = configured.filter(|config| !config.url.is_empty());
         if hook.is_some() && !capability::pushes(shared) {
             return Err(capability::no_push());
@@ -67,12 +67,12 @@ impl Opening {
         Ok(Self { scope, request, extensions, hook: hook.map(Box::new), push_format, new_task, precreated: None })
     }
 
-    /// Whether there is nothing to see to before it finds its task.
+    /// Whether the message can find its task without further checks.
     pub(crate) fn is_settled(&self) -> bool {
         self.hook.is_none() && self.new_task.is_none()
     }
 
-    /// Checks where its webhook is; then sees to it that the task is there whose id is settled, if one is.
+    /// Checks the address of the webhook. Then creates the task if its id is given.
     pub(crate) async fn settle(&mut self, shared: &Arc<Shared>) -> Result<(), Error> {
         if let (Some(config), Some(guard)) = (&self.hook, &shared.guard) {
             let within = |field: &str| Some(format!("configuration.taskPushNotificationConfig.{field}"));
@@ -86,12 +86,12 @@ impl Opening {
         Ok(())
     }
 
-    /// The task that the message is for; `None` where it begins one.
+    /// The task of the message; `None` if the message creates a task.
     pub(crate) fn task_id(&self) -> Option<TaskId> {
         self.request.message.task_id.clone()
     }
 
-    /// A runner for a message that begins an interaction, and its task to be.
+    /// Creates a runner and a new task for a message.
     pub(crate) fn begin(
         mut self,
         shared: &Arc<Shared>,
@@ -117,7 +117,7 @@ impl Opening {
         Ok(Beginning { task_ref, runner: Inline::new(runner), progress })
     }
 
-    /// Hands a message to the task that it names.
+    /// Gives a message to the task that it names.
     pub(crate) async fn go_on(mut self, shared: &Arc<Shared>, id: TaskId) -> Result<Continuation, Error> {
         let task_ref = shared.attach(&self.scope, &id).await?;
         let context = {
@@ -137,7 +137,7 @@ impl Opening {
         let permit = shared.reserve(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
         if let Some(config) = self.hook {
-            // A message that is not let in is to leave nothing behind.
+            // A refused message must not leave a webhook behind.
             may_start(shared, &task_ref)?;
             let known = push::known(shared, &self.scope, &id).await?;
             push::add(shared, &self.scope, &id, *config, self.push_format, &known).await?;
@@ -153,16 +153,16 @@ impl Opening {
     }
 }
 
-/// A message that begins an interaction.
+/// A message that creates a task.
 pub(crate) struct Beginning {
     pub(crate) task_ref: TaskRef,
     pub(crate) runner: Inline,
     pub(crate) progress: TurnProgress,
 }
 
-/// A message that was handed to its task.
+/// A message that was given to an existing task.
 pub(crate) struct Continuation {
-    /// The runner, where the task had none.
+    /// The runner, if the task had none.
     pub(crate) runner: Option<Inline>,
     pub(crate) accepted: oneshot::Receiver<Result<Accepted, Error>>,
     pub(crate) progress: TurnProgress,
@@ -173,7 +173,7 @@ pub(crate) async fn accepted(receiver: oneshot::Receiver<Result<Accepted, Error>
     receiver.await.map_err(|_| not_now("the task stopped before it took the message; try again"))?
 }
 
-/// What was not let in, and why.
+/// A refused control with its error.
 pub(crate) struct Refused {
     pub(crate) control: Control,
     pub(crate) error: Error,
@@ -185,9 +185,9 @@ impl From<Box<Refused>> for Error {
     }
 }
 
-/// Gives a control to the runner of a task; starts one where there is none, which the caller then runs.
+/// Gives a control to the runner of a task. If there is no runner, returns a new runner for the caller to run.
 ///
-/// Fails at a limit where it is a message; what ends a task is always let in.
+/// A message can fail at a limit. Controls that end a task are always accepted.
 pub(crate) fn start(
     shared: &Arc<Shared>,
     task_ref: &TaskRef,
@@ -206,11 +206,11 @@ pub(crate) fn start(
         }
         return Ok(None);
     }
-    // A runner that has yet to be polled has no waker.
+    // A runner that was never polled has no waker.
     Ok(Some(Inline::new(Runner::resume(Arc::clone(shared), task_ref.clone()))))
 }
 
-/// Counts a control among what waits for the runner of its task, or as one that begins a turn where there is none.
+/// Counts a control among the waiting controls of a runner, or as a new turn if there is no runner.
 fn admit(shared: &Shared, task_ref: &TaskRef, state: &LiveState, control: &mut Control) -> Result<(), Error> {
     match control {
         Control::Message(incoming) if state.running => {
@@ -226,7 +226,7 @@ fn admit(shared: &Shared, task_ref: &TaskRef, state: &LiveState, control: &mut C
     }
 }
 
-/// Fails where a message would not be let in now.
+/// Fails if a message would be refused now.
 fn may_start(shared: &Shared, task_ref: &TaskRef) -> Result<(), Error> {
     let state = task_ref.lock();
     if state.running {
@@ -236,8 +236,8 @@ fn may_start(shared: &Shared, task_ref: &TaskRef) -> Result<(), Error> {
     }
 }
 
-/// Has the runner of a task do something, and waits until that is written, or was not to be done; starts a runner where
-/// there is none. What else there is to do for it, a turn of a message that waited perhaps, goes on by itself.
+/// Gives a control to the runner of a task, or to a new runner, and waits until the runner has written or refused the
+/// result. Other work of the new runner, for example the turn of a waiting message, goes on in the background.
 pub(crate) async fn done(
     shared: &Arc<Shared>,
     task_ref: &TaskRef,
@@ -250,14 +250,14 @@ pub(crate) async fn done(
     };
     match told {
         Ok(error) => Err(error),
-        // It was let go of in silence.
+        // The runner dropped the sender without an error.
         Err(_) => task_ref.lock().broken.clone().map_or(Ok(()), Err),
     }
 }
 
-/// A place for a message among those that wait for the runner of its task, of which there are so many.
+/// Reserves a place among the messages that wait for the runner of a task; `waiting` is their number.
 ///
-/// There is none while the engine stops: the message would be in the log, and not have its turn.
+/// Fails while the engine stops: the message would be in the log without a turn.
 pub(crate) fn place(shared: &Shared, live: &LiveTask, waiting: usize) -> Result<Permit, Error> {
     shared.may_work()?;
     shared.turns.may_begin()?;
@@ -275,7 +275,7 @@ fn address(message: &mut Message, id: &TaskId, context: ContextId) {
     message.context_id = Some(context);
 }
 
-/// The task with at most the history that the client wants.
+/// The task with at most the requested history.
 pub(crate) fn with_history(task: Arc<Task>, length: Option<i32>) -> Arc<Task> {
     match length.and_then(|length| usize::try_from(length).ok()) {
         Some(limit) if task.history.len() > limit => {

@@ -1,5 +1,5 @@
-//! Webhooks that came before their task, where the caller's version of the protocol lets a client name a task before the
-//! task begins. They are kept in memory, by this node alone, for some time.
+//! Webhooks of tasks that do not exist yet. Version 0.1 of the protocol lets a client name a task before the first
+//! message. This node keeps such webhooks in memory for a limited time.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use crate::{limits::Limits, store::PushConfig};
 
-/// The part of all places that one caller may have, where callers are known.
+/// One caller can use one part in this number of parts of all places.
 const PART: usize = 8;
 
-/// Webhooks of tasks to be, oldest first.
+/// Webhooks of future tasks, oldest first.
 #[derive(Default)]
 pub(crate) struct EarlyWebhooks(Mutex<VecDeque<Early>>);
 
@@ -24,11 +24,11 @@ struct Early {
 }
 
 impl EarlyWebhooks {
-    /// Keeps a webhook for a task to be, or replaces the one that is kept for the task.
+    /// Stores the webhook of a future task, or replaces the previous one.
     ///
     /// # Errors
     ///
-    /// `ResourceExhausted` if too many are kept.
+    /// `ResourceExhausted` if too many webhooks are stored.
     pub(crate) fn keep(&self, scope: &Scope, task: &TaskId, config: PushConfig, limits: &Limits) -> Result<(), Error> {
         let now = Instant::now();
         let mut kept = self.0.lock();
@@ -44,7 +44,7 @@ impl EarlyWebhooks {
         Ok(())
     }
 
-    /// The webhook that is kept for a task to be.
+    /// The webhook of a future task.
     pub(crate) fn of(&self, scope: &Scope, task: &TaskId) -> Option<PushConfig> {
         let now = Instant::now();
         let kept = self.0.lock();
@@ -52,7 +52,7 @@ impl EarlyWebhooks {
         Some(found.config.clone())
     }
 
-    /// Forgets the webhook of a task that has begun.
+    /// Removes the webhook of a task that was created.
     pub(crate) fn forget(&self, scope: &Scope, task: &TaskId) {
         let mut kept = self.0.lock();
         if !kept.is_empty() {

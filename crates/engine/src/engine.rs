@@ -1,4 +1,4 @@
-//! The engine: an agent, its card, its store, and the tasks that are live.
+//! The engine: an agent, its card, its store, and the live tasks.
 
 mod builder;
 
@@ -25,20 +25,20 @@ use crate::{
     values,
 };
 
-/// How long turns that are cut off may take to stop.
+/// The time for turns to stop after they were cut off.
 const CUT_OFF: Duration = Duration::from_secs(5);
 
 /// The longest time for an answer of the bus to a check.
 const BUS_CHECK: Duration = Duration::from_secs(2);
 
-/// Runs one agent's tasks. Cheap to clone; all clones are the same engine.
+/// Runs the tasks of one agent. Clones are cheap and share one engine.
 ///
-/// Dropping the last clone does not stop turns that run; [`Engine::shutdown`] does.
+/// Dropping the last clone does not stop running turns. Use [`Engine::shutdown`].
 #[derive(Clone)]
 pub struct Engine(Arc<Shared>);
 
 impl Engine {
-    /// An engine for this agent.
+    /// A builder of an engine for this agent.
     pub fn builder(agent: impl Agent) -> EngineBuilder {
         EngineBuilder::new(Arc::new(agent))
     }
@@ -47,11 +47,14 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// As the specification says for the operation; `Unavailable` while the engine shuts down or its store cannot
-    /// write; `ResourceExhausted` at a limit; `InvalidParams` for an id that is longer than [`Limits::id_length`]
-    /// and for data or metadata that nests deeper than [`Limits::nesting`]; `PayloadTooLarge` for a message with more
-    /// JSON values than [`Limits::values`].
-    /// Dropping the future changes nothing for a task that exists.
+    /// The errors of the operation in the specification. In addition:
+    /// - `Unavailable` while the engine shuts down or the store cannot write.
+    /// - `ResourceExhausted` at a limit.
+    /// - `InvalidParams` for an id that is longer than [`Limits::id_length`], and for data or metadata that nests
+    ///   deeper than [`Limits::nesting`].
+    /// - `PayloadTooLarge` for a message with more JSON values than [`Limits::values`].
+    ///
+    /// Dropping the future does not change a task that exists.
     pub fn call(&self, request: Request) -> Calling<'_> {
         match self.check(&request) {
             Ok(()) => op::call(&self.0, request),
@@ -66,17 +69,17 @@ impl Engine {
         values::check_call(&request.call, self.0.limits.values)
     }
 
-    /// The public card, as it was given.
+    /// The public card.
     pub fn card(&self) -> &Arc<AgentCard> {
         &self.0.card
     }
 
-    /// The card for authenticated callers, where there is one.
+    /// The card for authenticated callers, if there is one.
     pub fn extended_card(&self) -> Option<&Arc<AgentCard>> {
         self.0.extended_card.as_ref()
     }
 
-    /// What bounds it.
+    /// The limits of the engine.
     pub fn limits(&self) -> &Limits {
         &self.0.limits
     }
@@ -91,58 +94,60 @@ impl Engine {
         &self.0.store
     }
 
-    /// What wakes the other nodes, where there is something.
+    /// The bus that wakes the other nodes, if there is one.
     pub fn bus(&self) -> Option<&Arc<dyn EventBus>> {
         self.0.members.bus()
     }
 
-    /// Told whenever pushes became due; for whatever delivers them from the store's outbox.
+    /// Is notified when a push is due. The deliverer of the outbox waits for the notification.
     pub fn push_wakeups(&self) -> &Arc<Notify> {
         &self.0.push_wakeups
     }
 
-    /// How many turns are running.
+    /// The number of running turns.
     pub fn running(&self) -> usize {
         self.0.turns.running()
     }
 
-    /// How many bytes turns hold in memory, as far as they are counted ([`Limits::held_bytes`]).
+    /// The counted memory of turns, in bytes ([`Limits::held_bytes`]).
     pub fn held_bytes(&self) -> usize {
         self.0.memory.count()
     }
 
-    /// How many bytes are kept in memory for readers ([`Limits::kept_bytes`]).
+    /// The memory for readers, in bytes ([`Limits::kept_bytes`]).
     pub fn kept_bytes(&self) -> usize {
         self.0.reader_budget.bytes()
     }
 
-    /// How many tasks are live: they run, somebody reads them, or an operation works on them. Others are in the store
-    /// alone.
+    /// The number of live tasks: tasks that run, are read, or are used by an operation. All other tasks are in the
+    /// store only.
     pub fn live_tasks(&self) -> usize {
         self.0.registry.len()
     }
 
-    /// How many tasks were found that were at work in the store while nobody here was at work on them, and that nobody
-    /// had told of. They were settled; but each is a fault of the engine or of the store.
+    /// The number of zombie tasks that were found: the store had them as running on this node, but they had no runner,
+    /// and no component had reported them. Zombie tasks are settled. Each of them indicates a bug of the engine or of
+    /// the store.
     pub fn zombies(&self) -> u64 {
         self.0.zombies.found()
     }
 
-    /// Ends what a crash left running: turns are run again where the agent can resume, and fail otherwise. Call it
-    /// once, before requests come. What cannot be settled now is tried again until it is.
+    /// Settles the tasks that a crash left running: their turns run again if the agent can resume, and the tasks fail
+    /// otherwise. Call this method once, before the first request. Tasks that cannot be settled now are tried again in
+    /// the background.
     ///
-    /// From then on this node looks now and then, about once a lease, whether all tasks that the store says it is at
-    /// work on have a runner, and settles those that have none.
+    /// From then on, about once per lease, this node compares the tasks that run here according to the store with its
+    /// runners. A task without a runner is settled.
     ///
-    /// Where several nodes share the store, this node takes part from then on: it keeps its lease, does the same for
-    /// tasks of nodes that are gone, and answers what other nodes want of its tasks, until [`Engine::shutdown`].
+    /// If several nodes share the store, this node joins them until [`Engine::shutdown`]: it renews its lease, settles
+    /// the tasks of failed nodes, and executes the commands of other nodes.
     ///
-    /// Housekeeping begins with it too, where there is some to do ([`EngineBuilder::housekeeping`]).
+    /// Housekeeping also starts here, if it is configured ([`EngineBuilder::housekeeping`]).
     ///
     /// # Errors
     ///
-    /// That of the store, where it cannot tell what was left at work. A task that cannot be settled is none: it is in
-    /// nobody's way.
+    /// The error of the store if the store cannot list the tasks to settle. A task that cannot be settled is not an
+    /// error.
     pub async fn recover(&self) -> Result<Recovered, Error> {
         cluster::join(&self.0);
         let recovered = recovery::recover(&self.0).await;
@@ -151,28 +156,28 @@ impl Engine {
         recovered
     }
 
-    /// Deletes tasks and all that belongs to them, whatever their state
-    /// ([`TaskStore::erase`](crate::TaskStore::erase)). Those that run here are cut off, and whoever reads them is told
-    /// that there is no such task. How many tasks.
+    /// Deletes tasks with all their data, in any state ([`TaskStore::erase`](crate::TaskStore::erase)). Turns on this
+    /// node are cut off, and their readers get the error that the task does not exist. Returns the number of deleted
+    /// tasks.
     ///
     /// # Errors
     ///
-    /// `Unavailable` when the store cannot write; a part of them may be gone then.
+    /// `Unavailable` if the store cannot write. Some of the tasks may be deleted then.
     pub async fn erase(&self, erase: &Erase) -> Result<usize, Error> {
         let erased = self.0.store.erase(erase).await;
-        // Also where a part of them is gone. Whoever reads one is told at the next look at the latest.
+        // Some tasks may be deleted even after an error. If this look fails, the next access finds the deletion.
         if let Err(error) = self.0.find_erased(erase).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "what was erased is not looked for yet");
         }
         Ok(erased?)
     }
 
-    /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the rest: those of
-    /// an agent that can resume go on at the next start, the others fail. Whoever waits or reads then is told that the
-    /// server is stopping, and the store is closed.
+    /// Refuses new messages and subscriptions, waits up to `grace` for running turns, and cuts off the remaining turns.
+    /// If the agent can resume, these turns run again at the next start; otherwise their tasks fail. All waiting calls
+    /// and readers get the error that the server is stopping. Then the store is closed.
     ///
-    /// Beyond `grace` it takes up to 5 s where turns that are cut off do not end, as much where the bus does not, and
-    /// what the store needs to write out.
+    /// In addition to `grace`, this can take 5 s for turns that do not stop, 5 s for the bus, and the time that the
+    /// store needs to flush.
     pub async fn shutdown(&self, grace: Duration) {
         let Shared { registry, turns, store, members, .. } = &*self.0;
         turns.drain();

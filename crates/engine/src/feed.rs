@@ -1,5 +1,4 @@
-//! A feed: the events of one task as one client sees them, from memory where they are, from the store where they are
-//! not.
+//! A feed: the events of one task for one client. Recent events come from memory, older events from the store.
 
 use std::{
     collections::VecDeque,
@@ -22,29 +21,29 @@ use crate::{
     store::{Portion, StoreError, TaskStore},
 };
 
-/// How many records are read from the store at a time.
+/// The number of records that are read from the store at a time.
 const RECORDS: usize = 256;
 
-/// Bytes of records that are read from the store at a time.
+/// The size of the records that are read from the store at a time, in bytes.
 const BYTES: usize = 256 * 1024;
 
-/// What is read from the store at a time.
+/// The portion that is read from the store at a time.
 pub(crate) const FILL: Portion = Portion { records: RECORDS, bytes: BYTES };
 
 type Fill = Pin<Box<dyn Future<Output = Result<Vec<Record>, StoreError>> + Send>>;
 
-/// When a feed ends before its task does.
+/// The condition under which a feed ends before its task ends.
 pub(crate) enum Until {
-    /// Never: it ends with the task (SUB-2).
+    /// Never: the feed ends with the task (section 3.1.6 "Subscribe to Task").
     Ended,
-    /// When the turn of a message needs another message (C-3).
+    /// The turn of a message asks for input (section 3.1.2 "Send Streaming Message").
     InputRequired(TurnProgress),
 }
 
 pub(crate) struct Feed {
     reader: Option<LogReader>,
     store: Arc<dyn TaskStore>,
-    /// Events that were taken and not passed on.
+    /// Events that were read and not passed on.
     buffer: VecDeque<Arc<StreamEvent>>,
     reservation: Reservation,
     fill: Option<Fill>,
@@ -53,7 +52,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// A feed of what this reader reads, with `first` before it.
+    /// A feed of the events of this reader, with `first` before them.
     pub(crate) fn new(
         reader: LogReader,
         shared: &Shared,
@@ -75,13 +74,13 @@ impl Feed {
         }
     }
 
-    /// Shows at most so many messages of a task's history (HIST-5).
+    /// Limits the history of tasks in the feed (section 3.2.4 "History Length Semantics").
     pub(crate) fn with_history(mut self, length: Option<i32>) -> Self {
         self.history = length.and_then(|length| usize::try_from(length).ok());
         self
     }
 
-    /// The event as this client is to see it.
+    /// The event with a limited history.
     fn shown(&self, event: Arc<StreamEvent>) -> Arc<StreamEvent> {
         match (&event.response, self.history) {
             (StreamResponse::Task(task), Some(limit)) if task.history.len() > limit => {

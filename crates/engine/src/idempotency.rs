@@ -1,4 +1,4 @@
-//! Whether a message that is sent again counts as the one that came before.
+//! The setting for the deduplication of messages.
 
 use std::time::Duration;
 
@@ -7,37 +7,37 @@ use nuncio_model::{
     card::{AgentExtension, extension},
 };
 
-/// Whether a message with the id of an earlier one of the same caller is that message once more, so that a client can
-/// send again what it had no answer to.
+/// Whether a message with the id of an earlier message of the same caller is a duplicate, so that a client can send a
+/// message again if it received no answer.
 ///
-/// A duplicate begins no task and no turn. It gets what the first got, or would get: a blocking call the outcome of
-/// the turn, a stream the task as it is and what follows, a call that does not want to wait the task. It may be sent
-/// over any binding and in any version, also after a restart, while the window lasts.
+/// A duplicate creates no task and no turn. The duplicate gets the result of the first message: a blocking call gets
+/// the outcome of the turn, a stream gets the current task and the later events, and a call that returns immediately
+/// gets the task. The client can use any binding and version, also after a restart, during the window.
 ///
-/// - Content, sender and, where the duplicate names them, task and context must be those of the first; else it is
-///   `InvalidParams` about `message.messageId`. Configuration and metadata of the request may differ: how to wait, how
-///   much history to give. A webhook in it is not registered again.
-/// - A direct answer without a task is not kept. A duplicate that comes while the agent is at it gets the same one;
-///   one that comes later runs the agent again. So does one of a message that was refused, as nothing came of it.
-/// - Callers that cannot be told apart share their ids.
-/// - Where several nodes share the store, two duplicates that reach two of them in the moment before the agent has
-///   said a word may both begin: the store takes one. The other turn is cut off at its first word, nothing of it is
-///   seen, and its caller gets the answer of the first.
+/// - Content and sender must be equal to the first message, and also task and context if the duplicate names them.
+///   Otherwise the duplicate is refused with `InvalidParams` for `message.messageId`. Configuration and metadata of the
+///   request can differ. A webhook in the duplicate is not registered again.
+/// - A direct answer without a task is not stored. A duplicate that arrives while the agent works gets the same answer.
+///   A later duplicate runs the agent again. A refused message can also be sent again, because it has no effect.
+/// - Anonymous callers share their ids.
+/// - If several nodes share the store, two duplicates can start on two nodes before the first event of the agent. The
+///   store accepts one of them. The other turn is cut off at its first event, which no reader sees, and its caller gets
+///   the answer of the first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Idempotency {
-    /// Ids say nothing: each message is a new one. The default, as there are clients that use an id twice.
+    /// Each message is new. This is the default, because some clients use an id twice.
     #[default]
     Off,
-    /// A message is known by its id for this long after it was taken, to the millisecond.
+    /// A duplicate is detected for this time after the first message was accepted, in milliseconds.
     Within(Duration),
 }
 
 impl Idempotency {
-    /// The extension by which a card says so; `docs/extensions/idempotency.md` has its text.
+    /// The extension that declares deduplication in a card. `docs/extensions/idempotency.md` has its text.
     pub const EXTENSION: &'static str = extension::IDEMPOTENCY;
 
-    /// Since when messages count; `None` where they do not.
+    /// The start of the window; `None` if messages are not deduplicated.
     pub(crate) fn since(self) -> Option<Timestamp> {
         let Self::Within(window) = self else { return None };
         let window = i64::try_from(window.as_millis()).unwrap_or(i64::MAX);
@@ -45,9 +45,8 @@ impl Idempotency {
         Some(Timestamp::from_millisecond(since).unwrap_or_default())
     }
 
-    /// Before when messages that a store remembers are of no use any more: those whose window is over, and where ids
-    /// say nothing all of them. `None` where that is not known, as other nodes that share the store may have it
-    /// otherwise.
+    /// The time before which stored message ids are obsolete: the start of the window, or the current time if messages
+    /// are not deduplicated. `None` if other nodes of a shared store may use a different setting.
     pub(crate) fn useless_before(self, is_shared: bool) -> Option<Timestamp> {
         self.since().or_else(|| (!is_shared).then(Timestamp::now))
     }
@@ -56,7 +55,7 @@ impl Idempotency {
         self != Self::Off
     }
 
-    /// Says it in a card.
+    /// Declares the extension in a card.
     pub(crate) fn declare(self, card: &mut AgentCard) {
         let Self::Within(window) = self else { return };
         let extensions = &mut card.capabilities.extensions;

@@ -1,12 +1,12 @@
-//! What an id from outside may be. It is of bounded length, because a store has it in its keys. It has no control
-//! characters, because it is written to logs and terminals.
+//! The form of ids in requests. The length is bounded, because a store uses ids in its keys. Control characters are not
+//! permitted, because ids are written to logs and terminals.
 
 use nuncio_model::{Call, Error, Request, TaskPushNotificationConfig, error::FieldViolation, op::SendMessageRequest};
 
 use crate::limits::Limits;
 
-/// Refuses a call with an id that is longer than so many bytes or has a control character: `InvalidParams` that names
-/// every such field.
+/// Refuses a call with an id that is too long or contains a control character. The error is `InvalidParams` and names
+/// each such field.
 pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Error> {
     let mut check = Check { limits, violations: Vec::new() };
     check.id("tenant", request.scope.tenant.as_str());
@@ -44,7 +44,7 @@ impl Check<'_> {
     fn id(&mut self, field: &str, id: &str) {
         self.length(field, id, "an id", self.limits.id_length);
         if id.chars().any(char::is_control) {
-            // It would change what logs and terminals show.
+            // Control characters could change the display of logs and terminals.
             let description = "has a control character, which an id may not have".to_owned();
             self.violations.push(FieldViolation { field: field.to_owned(), description });
         }

@@ -1,4 +1,4 @@
-//! What reaches a runner from outside.
+//! Controls: requests to the runner of a task.
 
 use std::sync::{
     Arc, OnceLock,
@@ -17,39 +17,39 @@ use crate::{
     store::{Command, CommandId},
 };
 
-/// Something for a runner to do between two words of its agent.
+/// A request that the runner handles between two events of its agent.
 pub(crate) enum Control {
-    /// A message for the task; its turn comes after those before it.
+    /// A message for the task. Its turn follows the turns of earlier messages.
     Message(Box<Incoming>),
-    /// The client wants the task canceled.
+    /// The client cancels the task.
     Cancel(Cancel),
-    /// The task lost its runner: its last turn is run again where the agent can, and it fails for this reason
-    /// otherwise. Told why, where that cannot even be tried.
+    /// The task lost its runner: its last turn runs again if the agent can resume, or the task fails for this reason.
+    /// The sender gets an error if the runner cannot try.
     Settle(&'static str, oneshot::Sender<Error>),
-    /// The task cannot go on, for this reason.
+    /// The task fails for this reason.
     Fail(&'static str),
-    /// Nobody has answered since before this moment: a task that still waits fails. Told why, where that cannot even be
-    /// tried.
+    /// The client has not answered since this time, so a task that still waits fails. The sender gets an error if the
+    /// runner cannot try.
     Expire(Timestamp, oneshot::Sender<Error>),
-    /// The node stops; the turn will be run again.
+    /// The node stops, and the turn will run again.
     Leave,
-    /// The node was silent for so long that others may run the task.
+    /// The node was silent for so long that other nodes may run the task.
     Lost,
-    /// What another node wants. Where it is not opened, it is left.
+    /// A command of another node. A command that is not executed stays in the store.
     Command(Command, CommandGuard),
-    /// Nobody has the task, and commands wait for it: the claim brings them.
+    /// No node owns the task, and commands wait for the task. The claim returns them.
     PendingCommands,
 }
 
 impl Control {
-    /// Whether others may run the task from now on.
+    /// Whether other nodes may run the task from now on.
     pub(crate) fn is_loss(&self) -> bool {
         matches!(self, Self::Lost)
     }
 
-    /// Tells whoever sent it why nothing comes of it.
+    /// Sends the sender the error.
     pub(crate) fn refuse(self, error: Error) {
-        // The sender may have left.
+        // The receiver may be gone.
         match self {
             Self::Message(incoming) => incoming.refuse(error),
             Self::Cancel(Cancel { refused: told, .. }) | Self::Settle(_, told) | Self::Expire(_, told) => {
@@ -60,42 +60,42 @@ impl Control {
     }
 }
 
-/// A wish that the task be canceled. Whoever takes it keeps it until the task has ended, or hands it on.
+/// A cancel of the task. The runner keeps the cancel until the task has ended, or forwards the cancel.
 pub(crate) struct Cancel {
-    /// Told why, where that cannot even be tried.
+    /// Gets an error if the runner cannot try to cancel.
     pub(crate) refused: oneshot::Sender<Error>,
-    /// Whether it came by command, which waits for whoever has the task.
+    /// Whether the cancel is a command, which stays in the store for the owner of the task.
     pub(crate) by_command: bool,
 }
 
-/// A message on its way to its turn, in a box: it is handed on often.
+/// A message before its turn. In a box, because the message is moved often.
 pub(crate) struct Incoming {
     pub(crate) request: Arc<SendMessageRequest>,
     pub(crate) extensions: Arc<[Box<str>]>,
-    /// Told once the message is in the log.
+    /// Is notified when the message is in the log.
     pub(crate) accepted: Option<oneshot::Sender<Result<Accepted, Error>>>,
     pub(crate) progress: TurnProgress,
-    /// Whether it is the first of its task, so that to the agent there is no task yet.
+    /// Whether the message is the first one of its task. The agent then sees no task.
     pub(crate) is_first: bool,
-    /// Whether it waits behind another message's turn.
+    /// Whether the message waits behind the turn of another message.
     pub(crate) waits: bool,
-    /// Whether its turn began before, and was cut off by a crash.
+    /// Whether the turn of the message began before a crash.
     pub(crate) resumed: bool,
     /// The task, if it was created for this message.
     pub(crate) precreated: Option<Precreated>,
-    /// Its place among those that wait behind a turn, where it does.
+    /// The place among the waiting messages, if the message waits.
     pub(crate) place: Option<Permit>,
     /// The memory of the message among the memory of all turns, unless the message is small.
     pub(crate) reserved: Option<Permit>,
-    /// The command by which it came, or by which it was to go from here.
+    /// The command that brought the message, or that would have carried the message to another node.
     pub(crate) command: Option<CommandId>,
-    /// Its command in hand, where it was to go by that from here and nobody had the task. Whether it is in the store
-    /// none the less is not known for sure: then it is done with this message.
+    /// The guard of a command that would have carried the message, if no node owned the task. The store may have the
+    /// command nevertheless. The command is then done with this message.
     pub(crate) unsent: Option<CommandGuard>,
 }
 
 impl Incoming {
-    /// A message that nobody needs to be told about.
+    /// A message without a waiting sender.
     pub(crate) fn new(request: SendMessageRequest, extensions: Arc<[Box<str>]>) -> Box<Self> {
         let request = Arc::new(request);
         Box::new(Self {
@@ -114,12 +114,12 @@ impl Incoming {
         })
     }
 
-    /// The command by which it came, and whose writer is to know how far it has come.
+    /// The command that brought the message, and whose sender waits for progress.
     pub(crate) fn came_by(&self) -> Option<&CommandId> {
         self.command.as_ref().filter(|_| self.unsent.is_none())
     }
 
-    /// A message that a crash kept from its turn, as it was sent to this tenant.
+    /// A message whose turn is repeated after a crash, as it was sent to this tenant.
     pub(crate) fn again(tenant: &Tenant, message: Message, sent: Sent, resumed: bool) -> Box<Self> {
         let tenant = Some(tenant.clone()).filter(|tenant| !tenant.is_empty());
         let Sent { configuration, metadata, extensions } = sent;
@@ -130,7 +130,7 @@ impl Incoming {
         incoming
     }
 
-    /// Its message is in the log, and a command that was not sent is done with it.
+    /// The message is in the log. A command that was not sent is done with the message.
     pub(crate) fn committed(&mut self) {
         if let Some(guard) = self.unsent.take() {
             self.command = None;
@@ -138,7 +138,7 @@ impl Incoming {
         }
     }
 
-    /// Tells the sender why the message does not enter the log.
+    /// Sends the sender the reason why the message is not accepted.
     pub(crate) fn refuse(self, error: Error) {
         if let Some(accepted) = self.accepted {
             drop(accepted.send(Err(error)));
@@ -148,9 +148,9 @@ impl Incoming {
 
 /// A message that is in the log.
 pub(crate) struct Accepted {
-    /// The task as of then.
+    /// The task at the time of the commit.
     pub(crate) task: Arc<Task>,
-    /// Reads what comes after.
+    /// Reads the later records.
     pub(crate) reader: LogReader,
 }
 

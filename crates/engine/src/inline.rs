@@ -1,5 +1,5 @@
-//! Polls a runner inside the request that waits for it: no task switch on the way. What is left of the runner when the
-//! request has its answer, or is dropped, goes on as a task of its own.
+//! Polls a runner inside the request that waits for it, which saves a task switch. If the request ends or is dropped
+//! first, the runner goes on in a task of its own.
 
 use std::{
     future::{Future, poll_fn},
@@ -18,13 +18,13 @@ impl Inline {
         Self(Some(Box::pin(runner.run())))
     }
 
-    /// Lets the runner run on its own.
+    /// Continues the runner in a task of its own.
     pub(crate) fn detach(self) {
         drop(self);
     }
 
-    /// Runs until `done` says what came of it. It is asked after every step, and must not wait for anything else than
-    /// what the runner does.
+    /// Runs until `done` returns a result. `done` is called after each step, and must depend only on the work of the
+    /// runner.
     pub(crate) async fn until<T>(mut self, mut done: impl FnMut() -> Option<T>) -> Option<T> {
         poll_fn(|cx| {
             let over = match &mut self.0 {
@@ -42,7 +42,7 @@ impl Inline {
         .await
     }
 
-    /// Runs while waiting for a future that waits for it.
+    /// Runs the runner while waiting for a future that depends on the runner.
     pub(crate) async fn with<T>(mut self, waiting: impl Future<Output = T>) -> T {
         let mut waiting = pin!(waiting);
         poll_fn(|cx| {

@@ -1,9 +1,9 @@
 //! Agents, tasks and the event log.
 //!
-//! A [`Request`](nuncio_model::Request) enters [`Engine::call`], a [`Reply`](nuncio_model::Reply) leaves it. Between
-//! them one *runner* per task polls the agent, checks each word against the [`lifecycle`], numbers it, commits it to
-//! the
-//! [`store`], and only then shows it to readers. This crate knows nothing of versions of the protocol, HTTP or SQL.
+//! A [`Request`](nuncio_model::Request) enters [`Engine::call`], and a [`Reply`](nuncio_model::Reply) leaves it. One
+//! *runner* per task polls the agent, checks each event against the [`lifecycle`], gives the event a sequence number,
+//! and commits it to the [`store`]. Then the runner publishes the event to readers. This crate does not depend on
+//! protocol versions, HTTP or SQL.
 
 pub mod bus;
 pub mod lifecycle;

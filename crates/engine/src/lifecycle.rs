@@ -1,4 +1,4 @@
-//! What may happen to a task, and what it does to it: pure functions, nothing else.
+//! The permitted changes of a task and their effects, as pure functions.
 
 use std::{collections::HashMap, fmt};
 
@@ -8,7 +8,7 @@ use nuncio_model::{
 
 use crate::record::Record;
 
-/// A change that a task in its present state does not allow.
+/// A change that the current state of the task does not permit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IllegalTransition {
     reason: String,
@@ -26,7 +26,8 @@ fn illegal<T>(reason: impl Into<String>) -> Result<T, IllegalTransition> {
     Err(IllegalTransition { reason: reason.into() })
 }
 
-/// Whether an agent may say this: in its own name, and something. The role may be left out (sections 4.1.4, 5.7).
+/// Checks a message of an agent: the role is the agent or unspecified, and the message has content (sections 4.1.4
+/// "Message" and 5.7 "Field Presence and Optionality").
 pub fn check_message(message: &Message) -> Result<(), IllegalTransition> {
     if message.role == Role::User {
         return illegal("a message in the name of the user: the role of an agent's message is ROLE_AGENT");
@@ -34,8 +35,8 @@ pub fn check_message(message: &Message) -> Result<(), IllegalTransition> {
     if message.parts.is_empty() { illegal("a message without parts") } else { Ok(()) }
 }
 
-/// The state that a change leads to, or why it is not allowed. Needs only the state, so a batch can be checked before
-/// any of it is written.
+/// The state after a change, or the reason why the change is not permitted. Depends only on the state, so a batch can
+/// be checked before any of its records is written.
 pub fn next_state(state: TaskState, response: &StreamResponse) -> Result<TaskState, IllegalTransition> {
     if state.is_terminal() {
         return illegal(format!("the task is already {}", state.short()));
@@ -63,38 +64,38 @@ pub fn next_state(state: TaskState, response: &StreamResponse) -> Result<TaskSta
     }
 }
 
-/// Applies a record to a task, or leaves it as it was.
+/// Applies a record to a task. An error leaves the task unchanged.
 pub fn apply(task: &mut Task, record: &Record) -> Result<(), IllegalTransition> {
     apply_at(task, record, position)
 }
 
-/// Applies many records to one task, one after the other, each at the cost of the record: it remembers where the
-/// artifacts of a task with many of them stand.
+/// Applies many records to one task. The cost of a record does not depend on the size of the task, because the fold
+/// remembers the positions of the artifacts.
 #[derive(Debug, Default)]
 pub struct Fold {
-    /// The places of the first artifacts, as many as were looked at.
+    /// The positions of the artifacts that were looked at.
     places: HashMap<ArtifactId, usize>,
 }
 
 impl Fold {
-    /// With fewer artifacts than this, a look at each is as good.
+    /// With fewer artifacts than this number, a linear search is as fast.
     const FEW: usize = 64;
 
-    /// Applies a record to the task, or leaves it as it was. It must be the same task each time.
+    /// Applies a record to the task. An error leaves the task unchanged. All calls must pass the same task.
     pub fn apply(&mut self, task: &mut Task, record: &Record) -> Result<(), IllegalTransition> {
         apply_at(task, record, |artifacts, id| self.position(artifacts, id))
     }
 
     fn position(&mut self, artifacts: &[Artifact], id: &ArtifactId) -> Option<usize> {
         let (last, others) = artifacts.split_last()?;
-        // The artifact that grows is nearly always the newest.
+        // The newest artifact usually grows.
         if last.artifact_id == *id {
             return Some(others.len());
         }
         if others.len() < Self::FEW {
             return position(others, id);
         }
-        // Artifacts stay where they are, and new ones come behind them.
+        // Artifacts do not move, and new artifacts are appended.
         for (place, artifact) in artifacts.iter().enumerate().skip(self.places.len()) {
             self.places.insert(artifact.artifact_id.clone(), place);
         }
@@ -133,7 +134,7 @@ fn apply_at(
     Ok(())
 }
 
-/// Folds a change that was checked into the task.
+/// Applies a checked change to the task.
 fn fold(task: &mut Task, response: &StreamResponse, position: impl FnOnce(&[Artifact], &ArtifactId) -> Option<usize>) {
     match response {
         StreamResponse::StatusUpdate(update) => {
@@ -150,19 +151,19 @@ fn fold(task: &mut Task, response: &StreamResponse, position: impl FnOnce(&[Arti
     }
 }
 
-/// A client's message enters the history, behind what the agent last said.
+/// Appends a message of the client to the history, after the last message of the agent.
 fn receive(task: &mut Task, message: Message) {
     task.history.extend(task.status.message.take().map(|message| *message));
     task.history.push(message);
 }
 
-/// A new status: the message of the old one moves into the history.
+/// Sets a new status. The message of the previous status moves into the history.
 fn set_status(task: &mut Task, status: TaskStatus) {
     task.history.extend(task.status.message.take().map(|message| *message));
     task.status = status;
 }
 
-/// `append` adds parts to an artifact that is known, and begins one that is not (STREAM-13).
+/// `append` adds parts to a known artifact, and creates an unknown artifact (section 4.2.2 "TaskArtifactUpdateEvent").
 fn set_artifact(artifacts: &mut Vec<Artifact>, place: Option<usize>, update: &TaskArtifactUpdateEvent) {
     let new = &update.artifact;
     match place.and_then(|place| artifacts.get_mut(place)) {
@@ -170,7 +171,7 @@ fn set_artifact(artifacts: &mut Vec<Artifact>, place: Option<usize>, update: &Ta
         Some(known) => known.clone_from(new),
         None => {
             if artifacts.is_empty() {
-                // Most tasks have one, and are kept for long.
+                // Most artifacts have one part and live for long.
                 artifacts.reserve_exact(1);
             }
             artifacts.push(new.clone());
@@ -198,8 +199,8 @@ fn append(known: &mut Artifact, new: &Artifact, is_last: bool) {
     }
 }
 
-/// Whether a last piece is an empty text: an artifact has at least one part, so the end of one that is told by itself
-/// cannot come without any. It adds nothing, or an artifact would depend on when its end was known.
+/// Whether the last chunk is an empty text. An artifact has at least one part, so a separate end marker must have a
+/// part. The part adds nothing; otherwise the artifact would depend on the moment at which its end was known.
 fn says_only_that_it_ends(piece: &Artifact) -> bool {
     piece.parts.only().is_some_and(|part| part.is_bare() && part.as_text() == Some(""))
 }
@@ -236,7 +237,7 @@ mod tests {
     fn many_artifacts_fold_as_few_do() {
         let (mut one, mut other) = (Task::default(), Task::default());
         let mut fold = Fold::default();
-        // Steps that come by new artifacts, by old ones again, and by the newest in a row.
+        // Steps with new artifacts, with known artifacts, and with repeated use of the newest artifact.
         for step in 0..1_000_u64 {
             let id = (step * step) % 401;
             for append in [step % 3 == 0, true] {

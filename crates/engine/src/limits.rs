@@ -1,4 +1,4 @@
-//! What bounds the engine.
+//! The limits of the engine.
 
 use std::time::Duration;
 
@@ -10,91 +10,90 @@ use crate::live::Backlog;
 pub(crate) const WRITE_AGAIN: Backoff =
     Backoff { first: Duration::from_millis(10), longest: Duration::MAX, jitter: Jitter::None };
 
-/// The engine's limits. Every queue, wait and window has one.
+/// The limits of the engine. Every queue, wait and window has a limit.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long an agent may go on after a cancel before it is cut off. 2 s.
+    /// The time that an agent has after a cancel before it is cut off. 2 s.
     pub cancel_grace: Duration,
-    /// How long a blocking `SendMessage` waits for the agent's first word before the task exists without one. Until
-    /// then the agent can still answer with a bare message. 2 s.
+    /// The time that a blocking `SendMessage` waits for the first event of the agent. Then the task is created without
+    /// an event. Until then the agent can answer with a bare message. 2 s.
     pub first_event_timeout: Duration,
-    /// The same for `SendStreamingMessage`, whose client waits for its first event. 300 ms.
+    /// The same for `SendStreamingMessage`, whose client waits for the first event. 300 ms.
     pub first_event_timeout_streaming: Duration,
-    /// How long a turn may go on after its last word, a bare message or the end of its task; then it is cut off. 60 s.
+    /// The time that a turn can go on after its last event: a bare message or the end of the task. Then the turn is cut
+    /// off. 60 s.
     pub linger: Duration,
-    /// Messages that may wait behind a running turn of their task; one more is refused. 64.
+    /// Messages that can wait behind a running turn of their task. A further message is refused. 64.
     pub queued_messages: usize,
-    /// Messages that may wait behind running turns of all tasks; one more is refused. 100,000.
+    /// Messages that can wait behind running turns of all tasks. A further message is refused. 100,000.
     pub queued_in_all: usize,
-    /// Messages of one caller that may wait behind running turns; one more is refused. 10,000.
+    /// Messages of one caller that can wait behind running turns. A further message is refused. 10,000.
     pub queued_per_caller: usize,
-    /// Events of a running task that are kept in memory for its readers. A reader that is further behind is served
-    /// from the store. 8192.
+    /// Events of a running task in memory for its readers. A reader that is further behind reads from the store. 8192.
     pub window: usize,
-    /// What these events take in memory, in bytes: what they carry and some 300 bytes each, and what they carry once
-    /// more where there are many readers. What happens there is the same. 4 MiB.
+    /// The memory of these events in bytes: their content, about 300 bytes per event, and the content once more if
+    /// there are many readers. The effect of this limit is the same. 4 MiB.
     pub window_bytes: usize,
-    /// Bytes that all tasks keep in memory for their readers: half for the events that tasks keep, half for those that
-    /// readers have taken and not passed on. Where it is reached nobody waits and nobody is refused: readers that are
-    /// furthest behind are served from the store at once, and whoever takes more takes 4 KiB or one event at a time.
-    /// 256 MiB.
+    /// The memory of all tasks for their readers, in bytes: one half for the events of tasks, the other half for events
+    /// that readers have read and not passed on. At the limit, no writer waits and no reader is refused. The slowest
+    /// readers read from the store at once, and other readers read portions of 4 KiB or one event. 256 MiB.
     pub kept_bytes: usize,
-    /// How long readers that are behind the window may hold up their task while they hardly move; then they are left
-    /// behind. 2 s.
+    /// The time that slow readers beyond the window can delay their task. Then they are evicted. 2 s.
     pub slow_reader: Duration,
-    /// Bytes of an id that a request names or gives (of a task, context, message, webhook or tenant); a longer one is
-    /// refused. A store that has ids in its keys may not take longer ones: PostgreSQL takes keys of about 2,700 bytes,
-    /// of which the ids of one are a part. 512.
+    /// The length of an id in a request (of a task, context, message, webhook or tenant), in bytes. A longer id is
+    /// refused. A store with ids in its keys may not accept longer ids: PostgreSQL accepts keys of about 2,700 bytes
+    /// that contain several ids. 512.
     pub id_length: usize,
-    /// Bytes that turns hold in memory: of messages whose turn runs or that wait for it, and of tasks at work, with 64
-    /// for each of their records. A message beyond is refused, an event of the agent beyond fails its task; what ends a
-    /// task is let in. Messages below 1 KiB and tasks below 16 KiB are not counted: the number of turns bounds them. 1
-    /// GiB.
+    /// The memory of turns, in bytes: messages whose turn runs or waits, and tasks at work, plus 64 bytes per record. A
+    /// further message is refused. A further event of the agent fails its task, but the end of a task is always
+    /// accepted. Messages below 1 KiB and tasks below 16 KiB are not counted, because the number of turns limits them.
+    /// 1 GiB.
     pub held_bytes: usize,
-    /// The same of one caller. 256 MiB.
+    /// The same for one caller. 256 MiB.
     pub held_bytes_per_caller: usize,
-    /// How deep lists and objects nest in one another in a part's data and in metadata; a request with deeper ones is
-    /// refused, an event fails its task. Most readers of protobuf do not read more than 31. 30.
+    /// The depth of nested lists and objects in data and metadata. A deeper request is refused, and a deeper event
+    /// fails its task. Most protobuf decoders support a depth of 31. 30.
     pub nesting: usize,
-    /// Bytes of the URL of a webhook, of its token and of its credentials, each; a longer one is refused. 2 KiB.
+    /// The length of the URL, the token and the credentials of a webhook, each in bytes. A longer value is refused. 2
+    /// KiB.
     pub webhook_field: usize,
-    /// About how many bytes the tasks of a page of `ListTasks` take, as the store has them: there are fewer than asked
-    /// for, and a token for the next page. A task that alone takes more has a page of its own. 4 MiB, the size of an
-    /// answer that gRPC clients take by default.
+    /// The approximate size of a page of `ListTasks` in the store, in bytes. A page above the limit has fewer tasks and
+    /// a token for the next page. A larger task has a page of its own. 4 MiB, which is the default limit of gRPC
+    /// clients for an answer.
     pub page_bytes: usize,
-    /// Webhooks that came before their tasks and are kept for them, where the version of the protocol (0.1) allows that;
-    /// of one caller an eighth. One more is refused. 1,000.
+    /// Webhooks that were registered before their tasks, if the protocol version (0.1) permits this. One caller can use
+    /// an eighth. A further webhook is refused. 1,000.
     pub early_webhooks: usize,
-    /// How long such a webhook is kept. 10 min.
+    /// The time for which such a webhook is stored. 10 min.
     pub early_webhook_time: Duration,
-    /// Push configurations that a task may have. 100.
+    /// Push configurations of a task. 100.
     pub push_configs: usize,
-    /// Turns that run at the same time; a message beyond is refused. 100,000.
+    /// Turns that run at the same time. A further message is refused. 100,000.
     pub running_turns: usize,
-    /// Turns of one caller that run at the same time; a message beyond is refused. 10,000.
+    /// Turns of one caller that run at the same time. A further message is refused. 10,000.
     pub running_turns_per_caller: usize,
-    /// Bytes that the events and messages of a task carry; an event beyond fails the task, a message beyond is refused.
-    /// 256 MiB.
+    /// The content of the events and messages of a task, in bytes. A further event fails the task, and a further
+    /// message is refused. 256 MiB.
     pub task_size: u64,
-    /// Records of a task; an event beyond fails the task, a message beyond is refused. 1,000,000.
+    /// Records of a task. A further event fails the task, and a further message is refused. 1,000,000.
     pub task_events: u64,
-    /// JSON values in the data and metadata of a message, and of an event, with the items of their lists; a message with
-    /// more is refused, an event fails its task. Data is text until an agent asks for its value, which takes up to 350
-    /// bytes for each of these. 250,000.
+    /// JSON values in the data and metadata of a message or an event, including the items of lists. A larger message is
+    /// refused, and a larger event fails its task. Data is stored as text until an agent asks for its value. A value
+    /// then takes up to 350 bytes per JSON value. 250,000.
     pub values: usize,
-    /// How often a node looks at a store that it shares with others for what no signal told: changes of tasks that are
-    /// read here, commands, tasks of nodes that are gone. 1 s.
+    /// The interval between polls of a shared store, for changes without a signal: changes of tasks with readers on
+    /// this node, commands, and tasks of failed nodes. 1 s.
     pub poll_interval: Duration,
-    /// How long a turn may say nothing before it is cut off and its task fails; `None` for as long as it likes. A turn
-    /// that waits for its client in it is not meant. `None`.
+    /// The time that a turn can be idle. Then the turn is cut off and its task fails. `None` means no limit. A turn
+    /// that waits for its client is exempt. `None`.
     pub stall_timeout: Option<Duration>,
-    /// How long a failing commit is tried again before the turn is given up. 2 s.
+    /// The time for which a failing commit is tried again. Then the turn is given up. 2 s.
     pub commit_retry: Duration,
 }
 
 impl Limits {
-    /// What a task keeps for its readers.
+    /// The window of records in memory for the readers of a task.
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog { records: self.window, bytes: self.window_bytes }
     }

@@ -1,7 +1,7 @@
-//! A task that is live on this node: its fold, the end of its log, its readers and its runner's inbox.
+//! A live task on this node: its state, the tail of its log, its readers, and the inbox of its runner.
 //!
-//! One mutex guards it all, so a reader that looks, finds nothing and leaves its waker cannot miss what comes next. The
-//! lock is held for copies of reference counts and for folding a batch, never across an await.
+//! One mutex guards everything, so a reader that finds no record and stores its waker cannot miss the next record. The
+//! lock is held for copies of reference counts and for folding a batch, and never across an await.
 
 mod mailbox;
 mod memory;
@@ -36,48 +36,48 @@ use crate::{
 pub(crate) struct LiveTask {
     pub(crate) id: TaskId,
     pub(crate) scope: Scope,
-    /// Set once the task was read from the store, or is being made here.
+    /// Set when the task was read from the store, or was created on this node.
     pub(crate) loaded: OnceCell<()>,
-    /// Held by who reads what other nodes wrote.
+    /// Locked while the records of other nodes are read.
     pub(crate) catching_up: tokio::sync::Mutex<()>,
-    /// The task as the first event of streams, while it is on its way to readers.
+    /// The task as the first event of streams, while readers use the event.
     pub(crate) snapshot: Snapshot,
     state: Mutex<LiveState>,
 }
 
 pub(crate) struct LiveState {
-    /// The task as of `sequence`.
+    /// The task at `sequence`.
     pub(crate) task: Arc<Task>,
     fold: Fold,
-    /// The last record that is committed; 0 while the task does not exist.
+    /// The last committed record; 0 while the task does not exist.
     pub(crate) sequence: u64,
-    /// The record that set the present status.
+    /// The record that set the current status.
     pub(crate) status_sequence: u64,
-    /// Whether the store may have more of it than this, which this node writes.
+    /// Whether the store may have a later record, which this node is writing.
     pub(crate) is_committing: bool,
-    /// The epoch under which this node owns the task; `None` until it has claimed it, and where several nodes share the
-    /// store, after it has let go of it.
+    /// The epoch under which this node owns the task. `None` before the claim, and after the release if several nodes
+    /// share the store.
     pub(crate) epoch: Option<u64>,
-    /// Commands from here to the node that runs it.
+    /// Commands from this node to the node that runs the task.
     pub(crate) remote_calls: Vec<Arc<RemoteCall>>,
-    /// Whether something may have been noted on them since they were looked at.
+    /// Whether the status of these commands may have changed since the last look.
     pub(crate) command_reported: bool,
-    /// Whether a signal has come while it was read from the store.
+    /// Whether a signal arrived while the task was read from the store.
     pub(crate) has_missed: bool,
-    /// How many signals have come since somebody began to catch up.
+    /// The number of signals since a reader began to catch up.
     pub(crate) hurries: u32,
-    /// The newest records, for readers; empty when there are none.
+    /// The newest records, for readers; empty if there are no readers.
     tail: Tail,
     pub(crate) readers: Slab<Reader>,
     /// The memory of a large task, counted among the memory of all tasks.
     reserved: Option<Permit>,
     /// Whether the content of the ended task was evicted from memory. Its state is still here.
     pub(crate) is_evicted: bool,
-    /// Whether a runner is at work. Only the one who sets it may commit.
+    /// Whether a runner works on the task. Only the code that sets this flag can commit.
     pub(crate) running: bool,
-    /// What the runner has not seen yet; empty when there is none.
+    /// Controls that the runner has not taken yet; empty if there is no runner.
     inbox: VecDeque<Control>,
-    /// How many messages the runner has that wait for their turn, or may.
+    /// The number of messages of the runner that wait for their turn, or may wait.
     pub(crate) queued: usize,
     /// The progress of the messages whose turn is not over, if the engine deduplicates messages.
     pub(crate) turns_in_progress: Vec<(MessageId, TurnProgress)>,
@@ -86,21 +86,21 @@ pub(crate) struct LiveState {
     pub(crate) backpressure: Option<Waker>,
     /// The number of references that keep the task in the registry.
     pub(crate) references: usize,
-    /// Whether it was ever in the registry.
+    /// Whether the task was ever in the registry.
     pub(crate) registered: bool,
-    /// The agent's direct answer, in place of a task.
+    /// The direct answer of the agent instead of a task.
     pub(crate) direct: Option<Message>,
-    /// Why nothing more will come of it.
+    /// The reason why no more records come.
     pub(crate) broken: Option<Error>,
 }
 
 impl LiveTask {
-    /// A task that is yet to be read from the store.
+    /// A task that must be read from the store.
     pub(crate) fn new(scope: Scope, id: TaskId) -> Self {
         Self::with(scope, id, OnceCell::new())
     }
 
-    /// A task that is made here.
+    /// A task that is created on this node.
     pub(crate) fn made_here(scope: Scope, id: TaskId) -> Self {
         Self::with(scope, id, OnceCell::new_with(Some(())))
     }
@@ -141,7 +141,7 @@ impl LiveTask {
         }
     }
 
-    /// Whether an erasure means it.
+    /// Whether an erasure covers the task.
     pub(crate) fn is_of(&self, erase: &Erase) -> bool {
         match erase {
             Erase::Tenant(tenant) => self.scope.tenant == *tenant,
@@ -157,13 +157,13 @@ impl LiveTask {
         self.state.lock()
     }
 
-    /// Takes in what the store knows. Readers find what they miss of it there.
+    /// Takes the task of the store. Readers read missing records from the store.
     pub(crate) fn fill(&self, stored: Stored) {
         self.change(|state| state.fill(stored));
     }
 
-    /// Shows records to the readers, committed under this epoch, or let go of with them. `snapshot` is the task after
-    /// them, where the writer has folded it already. Gives what is kept for readers.
+    /// Publishes committed records to the readers. `epoch` is `None` if the commit released the task. `snapshot` is the
+    /// task after the records, if the writer has folded it already. Returns the records in memory.
     pub(crate) fn publish(
         &self,
         records: &[Record],
@@ -179,8 +179,8 @@ impl LiveTask {
         })
     }
 
-    /// Takes in what another node wrote after a place, if that is still the last that is known here and the task is not
-    /// this node's. Gives what is kept for readers.
+    /// Publishes records of another node after a sequence number, if this number is still the last one here and this
+    /// node does not own the task. Returns the records in memory.
     pub(crate) fn follow(&self, records: &[Record], after: u64, budget: &Arc<ReaderBudget>) -> Option<Backlog> {
         if records.is_empty() {
             return None;
@@ -194,7 +194,7 @@ impl LiveTask {
         })
     }
 
-    /// Takes in what the store knows, where its records are no longer kept.
+    /// Takes the task of the store if the store has dropped the log records.
     pub(crate) fn refill(&self, stored: Stored, after: u64) {
         self.change(|state| {
             if !state.is_owned() && state.sequence == after && stored.sequence > after {
@@ -203,14 +203,14 @@ impl LiveTask {
         });
     }
 
-    /// Ends it: readers that are at the end of the log get this error, unless it was ended for another reason before.
+    /// Ends the task on this node. Readers at the end of the log get this error, unless another error was set before.
     pub(crate) fn break_off(&self, error: Error) {
         self.change(|state| {
             state.broken.get_or_insert(error);
         });
     }
 
-    /// Ends it as the engine stops: whoever waits is told whether there is a task to come back to.
+    /// Ends the task because the engine stops. Waiting callers learn whether the task exists in the store.
     pub(crate) fn stop(&self) {
         self.change(|state| {
             let is_stored = state.sequence > 0;
@@ -218,7 +218,7 @@ impl LiveTask {
         });
     }
 
-    /// Changes something that readers wait for.
+    /// Changes the state and wakes all readers.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut LiveState) -> T) -> T {
         let mut wakers = Vec::new();
         let changed = {
@@ -237,12 +237,12 @@ impl LiveState {
         self.task.state()
     }
 
-    /// Whether nobody else can write to it.
+    /// Whether this node owns the task, so that no other node can write.
     pub(crate) fn is_owned(&self) -> bool {
         self.epoch.is_some()
     }
 
-    /// Whether somebody here reads what others write to it.
+    /// Whether a reader on this node needs the records of other nodes.
     pub(crate) fn is_followed(&self) -> bool {
         let is_read = !self.readers.is_empty() || !self.remote_calls.is_empty();
         is_read && !self.is_owned() && self.sequence > 0 && !self.task_state().is_terminal()

@@ -1,5 +1,5 @@
-//! How deep data and metadata may nest. What one binding carries every other must be able to: standard readers of
-//! protobuf stop at a hundred messages within one another, and each list of a value is two of them, each object three.
+//! The depth of nested data and metadata. Every binding must be able to transport the content of every other binding.
+//! Standard protobuf decoders accept a hundred nested messages, of which a list takes two and an object takes three.
 
 use std::fmt::{self, Arguments};
 
@@ -8,10 +8,10 @@ use nuncio_model::{
     json::members_nest_within, op::SendMessageRequest,
 };
 
-/// The limit's name.
+/// The name of the limit.
 pub(crate) const LIMIT: &str = "nesting";
 
-/// A field of an event that nests too deep.
+/// A field that nests too deep.
 #[derive(Debug)]
 pub(crate) struct TooDeep(FieldViolation);
 
@@ -21,7 +21,7 @@ impl fmt::Display for TooDeep {
     }
 }
 
-/// Refuses a call with a value that nests deeper than so many levels: `InvalidParams` that names every such field.
+/// Refuses a call with a value that nests too deep. The error is `InvalidParams` and names each such field.
 pub(crate) fn check_call(call: &Call, levels: usize) -> Result<(), Error> {
     let mut check = Check { levels, violations: Vec::new() };
     match call {
@@ -33,7 +33,7 @@ pub(crate) fn check_call(call: &Call, levels: usize) -> Result<(), Error> {
     if check.violations.is_empty() { Ok(()) } else { Err(Error::violations(check.violations)) }
 }
 
-/// Finds what of an event nests deeper than so many levels.
+/// Finds the fields of an event that nest too deep.
 pub(crate) fn check_event(response: &StreamResponse, levels: usize) -> Result<(), TooDeep> {
     let mut check = Check { levels, violations: Vec::new() };
     match response {

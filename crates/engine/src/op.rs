@@ -1,4 +1,4 @@
-//! The eleven operations, one file each, named as in `nuncio_model::op`.
+//! The eleven operations, one file each, with the names of `nuncio_model::op`.
 
 mod cancel_task;
 mod create_task_push_notification_config;
@@ -18,9 +18,10 @@ use nuncio_model::{Call, Calling, NewTask, Request, TaskPushNotificationConfig, 
 
 use crate::shared::Shared;
 
-/// Calls the operation that a request names.
+/// Calls the operation of a request.
 ///
-/// A future for each, because one of them all would be as large as the largest.
+/// Each operation has a future of its own, because one future for all operations would be as large as the largest of
+/// them.
 pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
     let Request { call, scope, extensions, last_event, new_task, push_format, context: _ } = request;
     let with = With { extensions, new_task, push_format };
@@ -50,7 +51,7 @@ pub(crate) fn call(shared: &Arc<Shared>, request: Request) -> Calling<'_> {
     }
 }
 
-/// What goes with a message beside the message.
+/// The context of a message.
 #[derive(Clone)]
 pub(crate) struct With {
     pub(crate) extensions: Vec<Box<str>>,
@@ -58,7 +59,7 @@ pub(crate) struct With {
     pub(crate) push_format: Option<&'static str>,
 }
 
-/// A push configuration without its secrets, as it is shown.
+/// A push configuration without its secrets, as clients see it.
 fn without_secrets(mut config: TaskPushNotificationConfig) -> TaskPushNotificationConfig {
     config.token = None;
     if let Some(authentication) = &mut config.authentication {

@@ -1,4 +1,4 @@
-//! A reader of a live task's log: a cursor, and a waker when there is nothing more yet.
+//! A reader of the log of a live task: a cursor, and a waker for the next record.
 
 use std::{
     collections::VecDeque,
@@ -18,44 +18,44 @@ use crate::{
     store::Portion,
 };
 
-/// What is taken under one lock.
+/// The portion that is read under one lock.
 const BATCH: Portion = Portion { records: 64, bytes: 64 * 1024 };
 
-/// Reads a live task's log from a cursor on. Dropping it frees its place.
+/// Reads the log of a live task from a cursor on. Dropping the reader frees its place.
 pub(crate) struct LogReader {
     task_ref: TaskRef,
     key: usize,
     cursor: u64,
 }
 
-/// What a reader found.
+/// The result of a poll.
 pub(crate) enum Found {
-    /// Records were put into the buffer.
+    /// Records were added to the buffer.
     Records,
-    /// The next record is no longer kept here: ask the store.
+    /// The next record is no longer in memory: read the store.
     Gap,
-    /// The agent answered directly; there is no task.
+    /// The agent answered directly; no task exists.
     Direct(Arc<StreamEvent>),
-    /// Nothing more will come.
+    /// No more records will come.
     Broken(Error),
-    /// The log has been read to its end, and the task has ended.
+    /// The reader is at the end of the log, and the task has ended.
     End,
 }
 
 impl LogReader {
-    /// A reader that has seen everything up to `cursor`.
+    /// A reader that has read everything up to `cursor`.
     fn new(task_ref: TaskRef, state: &mut LiveState, cursor: u64) -> Self {
         let key = state.read_from(cursor);
         Self { task_ref, key, cursor }
     }
 
-    /// A reader of all that comes of a task that does not exist yet.
+    /// A reader of a task that does not exist yet, from its first record on.
     pub(crate) fn from_start(task_ref: TaskRef) -> Self {
         let live = Arc::clone(task_ref.live());
         Self::new(task_ref, &mut live.lock(), 0)
     }
 
-    /// A reader of what is to come, and the task as of now.
+    /// A reader of the next records, with the current task.
     pub(crate) fn from_now(task_ref: TaskRef) -> (Self, Arc<Task>, u64) {
         let live = Arc::clone(task_ref.live());
         let mut state = live.lock();
@@ -71,7 +71,7 @@ impl LogReader {
         self.cursor
     }
 
-    /// Moves on: everything up to `cursor` has been seen.
+    /// Moves the cursor: everything up to `cursor` has been read.
     pub(crate) fn advance(&mut self, cursor: u64) {
         self.cursor = cursor;
         self.task_ref.lock().advance_reader(self.key, cursor);
@@ -83,7 +83,7 @@ impl LogReader {
         drop(task);
     }
 
-    /// The next records that are visible, up to a batch of them.
+    /// Reads the next visible records, up to one batch.
     pub(crate) fn poll(
         &mut self,
         cx: &Context<'_>,
@@ -127,12 +127,12 @@ impl LogReader {
         }
     }
 
-    /// Waits until the turn of a message has come to rest: the task has ended or is interrupted.
+    /// Waits until the turn of a message is over: the task has ended or is interrupted.
     pub(crate) async fn settled(self, progress: TurnProgress) -> Result<Arc<Task>, Error> {
         self.until(|state| settled(state, &progress)).await
     }
 
-    /// Waits until there is a task, or a direct answer.
+    /// Waits until the task exists, or until the agent has answered directly.
     pub(crate) async fn begun(&self) -> Result<(), Error> {
         poll_fn(|cx| {
             let mut state = self.task_ref.lock();
@@ -148,7 +148,7 @@ impl LogReader {
         .await
     }
 
-    /// Waits until this record is known here, or nothing more will be.
+    /// Waits until this record is known on this node, or until no more records come.
     pub(crate) async fn reaches(self, sequence: u64) {
         self.until(|state| (state.sequence >= sequence || state.broken.is_some()).then_some(())).await;
     }
@@ -158,7 +158,7 @@ impl LogReader {
         self.until(ended).await
     }
 
-    /// Looks at the task after each change, and needs none of the records.
+    /// Calls `look` after each change of the task, without reading records.
     async fn until<T>(self, look: impl Fn(&LiveState) -> Option<T>) -> T {
         self.task_ref.lock().advance_reader(self.key, u64::MAX);
         poll_fn(|cx| {
@@ -181,7 +181,7 @@ impl Drop for LogReader {
     }
 }
 
-/// What a blocking call answers, if the turn it waits for has come to rest.
+/// The answer of a blocking call, if the turn of its message is over.
 pub(crate) fn settled(state: &LiveState, progress: &TurnProgress) -> Option<Result<Arc<Task>, Error>> {
     if let Some(task) = progress.rested() {
         return Some(Ok(Arc::clone(task)));
@@ -192,16 +192,16 @@ pub(crate) fn settled(state: &LiveState, progress: &TurnProgress) -> Option<Resu
     if progress.is_forwarded() { state.broken.clone().map(Err) } else { ended(state) }
 }
 
-/// The task, if it has ended; the error, if nothing more comes of it.
+/// The task if it has ended; the error if no more records come.
 pub(crate) fn ended(state: &LiveState) -> Option<Result<Arc<Task>, Error>> {
     let task = state.task_state().is_terminal().then(|| Ok(Arc::clone(&state.task)));
     task.or_else(|| state.broken.clone().map(Err))
 }
 
-/// What an error says of a message that the task took though it has no turn.
+/// The key of error metadata for a message that is in the history of its task, but has no turn.
 pub(crate) const IN_HISTORY: &str = "messageInHistory";
 
-/// The error for a message whose task ended before its turn. The task has it.
+/// The error for a message whose task ended before the turn of the message. The message is in the history.
 pub(crate) fn ended_before_its_turn(task: &Task) -> Error {
     Error::new(
         ErrorKind::UnsupportedOperation,
@@ -211,7 +211,7 @@ pub(crate) fn ended_before_its_turn(task: &Task) -> Error {
     .with_metadata(IN_HISTORY, "true")
 }
 
-/// Takes the visible events of stored records, and the sequence number of the last.
+/// Takes the visible events of stored records. Returns the last sequence number.
 pub(crate) fn visible(records: &[Record], buffer: &mut VecDeque<Arc<StreamEvent>>) -> Option<u64> {
     buffer.extend(records.iter().filter_map(Record::as_update).cloned());
     records.last().map(Record::sequence)

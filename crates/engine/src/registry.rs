@@ -1,5 +1,5 @@
-//! The tasks that are live on this node. A task is here while it runs, while somebody reads it, and while an operation
-//! works on it; so two writers of one task cannot exist on a node.
+//! The live tasks of this node. A task is live while it runs, is read, or is used by an operation. The registry has one
+//! entry per task, so a node never has two writers of one task.
 
 use std::{hash::BuildHasher, ops::Deref, sync::Arc};
 
@@ -12,12 +12,12 @@ use crate::live::LiveTask;
 
 const SHARDS: usize = 64;
 
-/// Live tasks by the hash of their id, which is kept so that growing does not touch them.
+/// Live tasks with the hash of their ids. The stored hash saves an access to the task when the table grows.
 type Shard = Mutex<HashTable<(u64, Arc<LiveTask>)>>;
 
-/// Live tasks by id and scope, in shards, so that a table that grows stalls few.
+/// Live tasks by id and scope. Shards limit the number of callers that wait while a table grows.
 ///
-/// Locks nest in one order: a shard, then a task in it.
+/// Lock order: first a shard, then a task in the shard.
 pub(crate) struct Registry {
     shards: Box<[Shard]>,
     hasher: Hashing,
@@ -30,7 +30,7 @@ impl Registry {
 
     fn shard(&self, id: &TaskId) -> (&Shard, u64) {
         let hash = self.hasher.hash_one(id);
-        // The table itself uses the lowest and the highest bits.
+        // The table uses the lowest and the highest bits itself.
         (&self.shards[(hash >> 32) as usize % SHARDS], hash)
     }
 
@@ -42,14 +42,14 @@ impl Registry {
         Some(self.reference(live))
     }
 
-    /// The live tasks of this id, in whatever scope.
+    /// The live tasks with this id in all scopes.
     pub(crate) fn find_all(self: &Arc<Self>, id: &TaskId) -> Vec<TaskRef> {
         let (shard, hash) = self.shard(id);
         let shard = shard.lock();
         shard.iter_hash(hash).filter(|(_, live)| live.id == *id).map(|(_, live)| self.reference(live)).collect()
     }
 
-    /// The task, live from now on if it was not.
+    /// The task. Makes the task live if necessary.
     pub(crate) fn find_or_insert(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> TaskRef {
         let (shard, hash) = self.shard(id);
         let mut shard = shard.lock();
@@ -62,12 +62,12 @@ impl Registry {
         self.reference(&entry.get().1)
     }
 
-    /// A new task that nobody can find until it is inserted.
+    /// A new task that is not in the table until [`Self::insert`].
     pub(crate) fn create(self: &Arc<Self>, scope: &Scope, id: TaskId) -> TaskRef {
         self.reference(&Arc::new(LiveTask::made_here(scope.clone(), id)))
     }
 
-    /// Makes a new task one that can be found.
+    /// Adds a new task to the table.
     pub(crate) fn insert(&self, live: &Arc<LiveTask>) {
         let (shard, hash) = self.shard(&live.id);
         let mut shard = shard.lock();
@@ -76,7 +76,7 @@ impl Registry {
         shard.entry(hash, is_same, |(hash, _)| *hash).insert((hash, Arc::clone(live)));
     }
 
-    /// Makes a task one that cannot be found any more.
+    /// Removes a task from the table.
     pub(crate) fn remove(&self, live: &Arc<LiveTask>) {
         self.remove_if(live, || true);
     }
@@ -90,12 +90,12 @@ impl Registry {
         }
     }
 
-    /// How many tasks are live.
+    /// The number of live tasks.
     pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
-    /// Every task that is live.
+    /// All live tasks.
     pub(crate) fn all(&self) -> Vec<Arc<LiveTask>> {
         let all_of = |shard: &Shard| shard.lock().iter().map(|(_, live)| Arc::clone(live)).collect::<Vec<_>>();
         self.shards.iter().flat_map(all_of).collect()
@@ -107,7 +107,7 @@ impl Registry {
     }
 }
 
-/// Keeps a task in the registry until it is dropped. Cloning and dropping it lock the task.
+/// Keeps a task in the registry until the reference is dropped. Cloning and dropping a reference lock the task.
 pub(crate) struct TaskRef {
     live: Arc<LiveTask>,
     registry: Arc<Registry>,
@@ -141,7 +141,7 @@ impl Drop for TaskRef {
         };
         drop(task);
         if is_last {
-            // Somebody may have found it in between; under the shard's lock nobody can any more.
+            // Another caller may have found the task since. Under the lock of the shard, no caller can find it.
             self.registry.remove_if(&self.live, || self.live.lock().references == 0);
         }
     }

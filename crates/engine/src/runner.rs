@@ -1,5 +1,5 @@
-//! The runner: the one writer of a task. It polls the agent, commits what the agent says, and takes what comes from
-//! outside, one thing after the other, until the task rests.
+//! The runner: the only writer of a task. The runner polls the agent, commits its events, and handles controls one
+//! after the other, until the task rests.
 
 mod control;
 mod ending;
@@ -38,56 +38,57 @@ pub(crate) struct Runner {
     shared: Arc<Shared>,
     task_ref: TaskRef,
     writer: LogWriter,
-    /// The task to be, until it exists.
+    /// The task, until it is created.
     deferred: Option<DeferredTask>,
-    /// The message that begins it.
+    /// The message that creates the task.
     first: Option<Box<Incoming>>,
     /// Keeps duplicates of the first message waiting until the task is in the store.
     leader: Option<Leader>,
     /// Accepted messages that wait for their turn.
     queue: VecDeque<Box<Incoming>>,
-    /// Messages that are staged, to be told once they are committed.
+    /// Staged messages, whose senders are notified after the commit.
     staged: VecDeque<Box<Incoming>>,
-    /// What other nodes wanted of it while nobody had it.
+    /// Commands of other nodes that arrived while no node owned the task.
     commands: Vec<Command>,
-    /// Who wants it canceled.
+    /// The senders of cancels.
     cancels: Vec<Cancel>,
-    /// It was left without a runner, and is to be settled; why it fails where it does.
+    /// The reason why the task fails if its last turn cannot run again. Set if the task had no runner and must be
+    /// settled.
     unsettled: Option<&'static str>,
-    /// Who waits for that: they hear nothing until it is done.
+    /// Callers that wait until the task is settled.
     settling: Vec<oneshot::Sender<Error>>,
-    /// The node stops: the task stays as it is.
+    /// The node stops, and the task keeps its state.
     left: bool,
     /// The node was silent for too long.
     lost: bool,
-    /// The task is somebody else's to run from now on.
+    /// This runner no longer writes the task.
     over: bool,
-    /// When this runner began, if the ends of tasks are logged.
+    /// The start of this runner, if the ends of tasks are logged.
     began: Option<Instant>,
 }
 
-/// A task that does not exist yet, and may never: the agent may answer with a bare message.
+/// A task that does not exist yet. The task is never created if the agent answers with a bare message.
 struct DeferredTask {
-    /// Has the message that begins it.
+    /// The request with the first message.
     request: Arc<SendMessageRequest>,
     extensions: Arc<[Box<str>]>,
     first_event_timeout: Duration,
-    /// When it came: what is said of the task is later.
+    /// The arrival of the request. Events of the task have later timestamps.
     arrived: Timestamp,
 }
 
-/// Why a runner has nothing to do.
+/// The reason why a runner has no work.
 enum Rest {
-    /// Nobody wants anything of it.
+    /// The task has no waiting controls.
     Over,
-    /// Somebody does, and it has to claim the task again, as it let go of it.
+    /// The task has waiting controls, but the runner has released the task and must claim it again.
     LetGo,
-    /// The runner disappears during a turn: a deliberate bug.
+    /// The runner disappears during a turn: a deliberate bug for tests.
     Lost,
 }
 
 impl Runner {
-    /// Begins an interaction. The task exists once the agent has said something about it, or after `first_event_timeout`.
+    /// A runner for a new task. The task is created with the first event of the agent, or after `first_event_timeout`.
     pub(crate) fn begin(
         shared: Arc<Shared>,
         task_ref: TaskRef,
@@ -115,7 +116,7 @@ impl Runner {
         runner
     }
 
-    /// Goes on with a task that rests. The caller has set `running` and put the reason into the inbox.
+    /// A runner for a task at rest. The caller has set `running` and added a control to the inbox.
     pub(crate) fn resume(shared: Arc<Shared>, task_ref: TaskRef) -> Self {
         let writer = LogWriter::resume(Arc::clone(&shared), Arc::clone(task_ref.live()));
         Self::with(shared, task_ref, writer)
@@ -144,9 +145,11 @@ impl Runner {
         }
     }
 
-    /// Runs until the task rests. Where the future is dropped before, the task is given up: spawn it instead.
+    /// Runs until the task rests. If the future is dropped earlier, the task is released for recovery. Spawn the future
+    /// to prevent this.
     ///
-    /// Not an `async fn`, which would have room for the runner twice: a future for each task that runs should be small.
+    /// Not an `async fn`, because such a future would reserve space for the runner twice. Each running task has such a
+    /// future, so it must be small.
     #[expect(clippy::manual_async_fn, reason = "it is larger as one")]
     pub(crate) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
@@ -160,7 +163,7 @@ impl Runner {
                         self.commands = commands;
                     }
                     Ok(Claimed::Elsewhere) => return self.forward(),
-                    // Nothing was begun, so it concerns those alone who wanted something.
+                    // No turn began, so only the waiting senders need the error.
                     Err(error) => return self.let_go(&error),
                 }
                 match self.work().await {
@@ -174,7 +177,7 @@ impl Runner {
         }
     }
 
-    /// Whether the task is there and other nodes may have it.
+    /// Whether the task exists and other nodes may own it.
     fn is_elsewhere(&self) -> bool {
         self.writer.is_committed() && (self.lost || self.writer.is_fenced())
     }
@@ -192,7 +195,8 @@ impl Runner {
                 return Ok(rest);
             }
             self.refuse_duplicates(&mut controls).await;
-            // The turn that was cut off comes before what the claim brought, or it would be taken for one that is over.
+            // The turn that was cut off must be settled before the messages of the claim, which could otherwise hide
+            // that turn.
             controls.sort_by_key(|control| !matches!(control, Control::Settle(..)));
             for control in controls {
                 self.take(control, None);
@@ -212,7 +216,7 @@ impl Runner {
                 next = self.next();
                 self.commit(false).await?;
             }
-            // Nobody waits for a turn in order to know that it is settled.
+            // The settled task is committed.
             self.settling.clear();
             if let Some(next) = next {
                 if bugs::loses_runner() {
@@ -223,7 +227,7 @@ impl Runner {
         }
     }
 
-    /// The message whose turn is next, if there is one. That it begins is staged where it waited for it.
+    /// Takes the next message. Stages the begin of its turn if the message has waited.
     fn next(&mut self) -> Option<Box<Incoming>> {
         let next = self.queue.pop_front().filter(|_| !self.writer.state().is_terminal())?;
         if next.waits {
@@ -235,13 +239,13 @@ impl Runner {
     async fn settle_if_due(&mut self) -> Result<(), Error> {
         if let Some(reason) = self.unsettled.take() {
             Box::pin(self.settle(reason)).await?;
-            // Before anybody is told what became of it.
+            // Before the waiting callers read the result.
             self.commit(false).await?;
         }
         Ok(())
     }
 
-    /// Whether there is nothing left to do; then nobody runs the task any more.
+    /// Whether there is no work left. The runner then stops.
     fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
         let mut state = self.task_ref.lock();
         if !self.writer.is_owner() && state.has_pending() {
@@ -255,15 +259,15 @@ impl Runner {
             state.queued = 0;
             state.turns_in_progress.clear();
             if self.writer.is_at_work() {
-                // Whoever comes next claims it, and is told that it is.
+                // The next claim finds that the task was at work.
                 state.epoch = None;
             }
         }
         self.over.then_some(Rest::Over)
     }
 
-    /// Commits what is staged, and tells the senders of messages that are in the log now. The store is told when the
-    /// task `rests`, or has ended.
+    /// Commits the staged records, and notifies the senders of the committed messages. The store learns whether the
+    /// task `rests` or has ended.
     async fn commit(&mut self, rests: bool) -> Result<(), Error> {
         if !self.writer.exists() {
             return Ok(());
@@ -281,7 +285,7 @@ impl Runner {
             }
             if let Some(accepted) = incoming.accepted.take() {
                 let (reader, task, _) = LogReader::from_now(self.task_ref.clone());
-                // The sender may have left; the message counts all the same.
+                // The sender may be gone. The message still counts.
                 drop(accepted.send(Ok(Accepted { task, reader })));
             }
             self.queue.push_back(incoming);

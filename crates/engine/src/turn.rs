@@ -1,4 +1,4 @@
-//! A turn: all that an agent needs to handle one message.
+//! A turn: the message to answer, and the methods for the answer.
 
 mod artifact;
 mod data;
@@ -19,17 +19,17 @@ use crate::{
     store::{ListQuery, TaskStore},
 };
 
-/// One message, and the means to answer it.
+/// One message, and the methods to answer the message.
 ///
-/// Every word of the agent is an event of the task. Methods that speak wait while the engine is behind (at most 256
-/// events, or 256 KiB of them, are under way) and fail once the turn is over: after a cancel's grace period, or when
-/// the agent broke the protocol. Pass such an error on with `?`. A word is made when the method is called and said once
-/// the future is awaited.
+/// Each method emits an event of the task. The methods wait while the engine is behind (at most 256 events, or 256 KiB
+/// of events, are queued). They fail when the turn is over: after the grace period of a cancel, or after the agent
+/// violated the protocol. Return such an error with `?`. A method creates the event when it is called, and emits the
+/// event when the future is awaited.
 ///
-/// Dropping a turn says nothing; what the agent's `run` returns does.
+/// Dropping a turn emits nothing. The result of the agent's `run` ends the turn.
 #[derive(Debug)]
 pub struct Turn {
-    /// In a box, because an agent's future has room for its turn more than once.
+    /// In a box, because the future of an agent reserves space for its turn more than once.
     pub(crate) inner: Box<TurnInner>,
     pub(crate) events: Sender,
 }
@@ -39,7 +39,7 @@ pub(crate) struct TurnInner {
     pub(crate) context_id: ContextId,
     pub(crate) request: Arc<SendMessageRequest>,
     pub(crate) task: Option<Arc<Task>>,
-    /// Whether a crash cut it off before.
+    /// Whether a crash cut off an earlier run of this turn.
     pub(crate) resumed: bool,
     pub(crate) epoch: u64,
     pub(crate) scope: Scope,
@@ -58,9 +58,9 @@ impl std::fmt::Debug for TurnInner {
 #[derive(Debug)]
 pub(crate) struct AgentEvent {
     pub(crate) event: Arc<StreamEvent>,
-    /// What it carries.
+    /// The size of the content.
     pub(crate) bytes: usize,
-    /// Where it came from, for the reason of a failure: a line of a program's output, for example.
+    /// The source of the event, for the reason of a failure: for example a line of the output of a program.
     pub(crate) origin: Option<Box<str>>,
 }
 
@@ -92,18 +92,19 @@ impl Turn {
         self.inner.request.metadata.as_deref()
     }
 
-    /// The media types that the client takes, best first; empty for any.
+    /// The media types that the client accepts, best first. Empty if the client accepts all types.
     pub fn accepted_output_modes(&self) -> &[String] {
         self.inner.request.configuration.as_ref().map_or(&[], |configuration| &configuration.accepted_output_modes)
     }
 
-    /// The task so far, when this is not its first turn. It includes the message of this turn.
+    /// The task before this turn, including the message of this turn. `None` in the first turn of a task.
     pub fn task(&self) -> Option<&Task> {
         self.inner.task.as_deref()
     }
 
-    /// The task as a crash left it, when this turn was cut off by one and is run again ([`Agent::resumes`]): with what
-    /// the turn had said before. An artifact goes on by [`ArtifactWriter::appending`]. `None` in any other turn.
+    /// The task at the time of a crash, if the crash cut off this turn and the turn runs again ([`Agent::resumes`]).
+    /// The task contains the events that the turn emitted before the crash. Use [`ArtifactWriter::appending`] to
+    /// continue an artifact. `None` in all other turns.
     ///
     /// ```
     /// use nuncio_engine::{Agent, AgentError, Turn};
@@ -112,7 +113,7 @@ impl Turn {
     ///
     /// impl Agent for Counts {
     ///     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-    ///         // One part for each number that was written before the crash.
+    /// Each number before the crash is one part.
     ///         let done = turn.resumed().and_then(|task| task.artifacts.first()).map_or(0, |it| it.parts.len());
     ///         let mut numbers = turn.artifact("numbers").appending();
     ///         for number in done..1_000 {
@@ -132,31 +133,34 @@ impl Turn {
         self.task().filter(|_| self.inner.resumed)
     }
 
-    /// The epoch under which this turn runs: a number that never falls within a task, and that has grown where another
-    /// node, or this one after a restart, took the task over. So of two turns of one task that were at work at the same
-    /// time, as can be where a node was cut off and did not know it yet, the one of the higher epoch counts: hand the
-    /// number on to whatever the turn changes in the world, and have that refuse a lower one. A turn that is run again
-    /// by the process that had it before ([`Self::resumed`]) has the same epoch; the first is over by then.
+    /// The epoch of this turn. The epoch of a task never falls, and grows when a node takes the task over: another
+    /// node, or this node after a restart.
+    ///
+    /// Two turns of one task can run at the same time if a node was cut off and does not know it yet. The turn with the
+    /// higher epoch is then the valid one. Pass the epoch to external systems that the turn changes, so that they can
+    /// refuse a lower epoch. A turn that runs again in the same process ([`Self::resumed`]) keeps its epoch, because
+    /// its first run is over.
     pub fn epoch(&self) -> u64 {
         self.inner.epoch
     }
 
-    /// The task's id. On a first turn there is no task yet, and none will be if the agent answers with [`Self::reply`].
+    /// The id of the task. In the first turn the task does not exist yet. The task is never created if the agent
+    /// answers with [`Self::reply`].
     pub fn task_id(&self) -> &TaskId {
         &self.inner.task_id
     }
 
-    /// The context's id.
+    /// The id of the context.
     pub fn context_id(&self) -> &ContextId {
         &self.inner.context_id
     }
 
-    /// Earlier tasks of this context that the caller may see, newest first, at most 100, without this one.
+    /// Earlier tasks of this context that the caller can read, newest first, at most 100, without this task.
     pub async fn context(&self) -> Result<Vec<Arc<Task>>, AgentError> {
         Ok(self.earlier(true).await?.collect())
     }
 
-    /// The ids of the tasks that [`Self::context`] gives, without reading their artifacts.
+    /// The ids of the tasks of [`Self::context`], without reading the artifacts of these tasks.
     pub async fn context_ids(&self) -> Result<Vec<TaskId>, AgentError> {
         Ok(self.earlier(false).await?.map(|task| task.id.clone()).collect())
     }
@@ -168,7 +172,7 @@ impl Turn {
         Ok(page.tasks.into_iter().filter(|task| task.id != self.inner.task_id))
     }
 
-    /// A task that the message refers to, where it exists and the caller may see it.
+    /// A task that the message references, if the task exists and the caller can read the task.
     pub async fn referenced(&self, id: &TaskId) -> Result<Option<Arc<Task>>, AgentError> {
         Ok(self.inner.store.load(&self.inner.scope, id).await?.map(|stored| stored.task))
     }
@@ -178,12 +182,12 @@ impl Turn {
         &self.inner.scope.principal
     }
 
-    /// The tenant; empty where there is none.
+    /// The tenant; empty if there is no tenant.
     pub fn tenant(&self) -> &Tenant {
         &self.inner.scope.tenant
     }
 
-    /// The extensions that the client asked for and the card declares.
+    /// The extensions that the client requested and the card declares.
     pub fn extensions(&self) -> &[Box<str>] {
         &self.inner.extensions
     }
@@ -193,50 +197,50 @@ impl Turn {
         self.inner.extensions.iter().any(|active| &**active == uri)
     }
 
-    /// Is cancelled when the client cancels the task. The agent then has the grace period to end its turn; a turn that
-    /// returns without a closing word leaves the task canceled.
+    /// Is cancelled when the client cancels the task. The agent then has the grace period to end the turn. If the turn
+    /// returns without a final status, the task becomes canceled.
     pub fn cancelled(&self) -> &CancellationToken {
         &self.inner.cancelled
     }
 
-    /// Says that the agent is at work.
+    /// Sets the status to working.
     pub fn begin(&self) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::Working, None))
     }
 
-    /// Says that the agent is at work, with a word on its progress.
+    /// Sets the status to working, with a message about the progress.
     pub fn working(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::Working, Some(message.into())))
     }
 
-    /// Asks the client for another message, and parks the task until it comes. Return after it.
+    /// Asks the client for another message. The task is interrupted until the message arrives. Return afterwards.
     pub fn ask(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::InputRequired, Some(message.into())))
     }
 
-    /// Says that credentials are needed. The agent may go on when they have come by another way, or return.
+    /// Asks the client for credentials. The agent can return, or wait for the credentials on another channel.
     pub fn require_auth(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::AuthRequired, Some(message.into())))
     }
 
-    /// Completes the task with a word about it. Results belong in artifacts.
+    /// Completes the task with a message about the result. The results belong in artifacts.
     pub fn complete(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::Completed, Some(message.into())))
     }
 
-    /// Fails the task with a reason for the peer.
+    /// Fails the task with a reason for the client.
     pub fn fail(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::Failed, Some(message.into())))
     }
 
-    /// Declines the task with a reason for the peer.
+    /// Rejects the task with a reason for the client.
     pub fn reject(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::status(TaskState::Rejected, Some(message.into())))
     }
 
-    /// Answers with a bare message; no task comes of it. It must be the only word of a first turn.
+    /// Answers with a message instead of a task. The message must be the only event of a first turn.
     ///
-    /// Where the client was given a task meanwhile (it did not want to wait), the task completes with the message.
+    /// If the client did not wait, the task already exists. The message then completes the task.
     pub fn reply(&self, message: impl Into<Message>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::new(StreamResponse::Message(message.into())))
     }
@@ -250,24 +254,25 @@ impl Turn {
         self.send(AgentEvent::status(state, message.into()))
     }
 
-    /// Adds a whole artifact, or replaces the one of the same id.
+    /// Adds a whole artifact, or replaces the artifact with the same id.
     pub fn add_artifact(&self, artifact: Artifact) -> impl Future<Output = Result<(), AgentError>> + Send {
         let update = TaskArtifactUpdateEvent { artifact, last_chunk: true, ..Default::default() };
         self.send(AgentEvent::new(StreamResponse::ArtifactUpdate(update)))
     }
 
-    /// Writes an artifact piece by piece. The name is its id too.
+    /// Writes an artifact in chunks. The name is also the id.
     pub fn artifact(&self, name: impl Into<Box<str>>) -> ArtifactWriter<'_> {
         ArtifactWriter::new(self, name.into())
     }
 
-    /// Says any event. Ids of the task and the context, times, and the ids of messages and artifacts may be left out.
+    /// Emits any event. The engine fills in missing ids of the task, context, messages and artifacts, and missing
+    /// timestamps.
     pub fn emit(&self, response: StreamResponse) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.send(AgentEvent::new(response))
     }
 
-    /// Says an event on behalf of something that can be named, a line of a program for example: when the event breaks
-    /// the protocol, the task's failure names it.
+    /// Emits an event with a named origin, for example a line of a program. If the event violates the protocol, the
+    /// failure of the task names the origin.
     pub fn emit_from(
         &self,
         origin: impl Display,

@@ -1,5 +1,5 @@
-//! How many JSON values a message or an event has: those of data and metadata, and the items of its lists. Data is text
-//! until an agent asks for its value, which then takes up to 350 bytes for each of these.
+//! The number of JSON values in a message or an event: values of data and metadata, including the items of lists. Data
+//! is text until an agent asks for its value, which then takes up to 350 bytes per JSON value.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use nuncio_model::{
     op::SendMessageRequest,
 };
 
-/// The limit's name.
+/// The name of the limit.
 pub(crate) const LIMIT: &str = "values";
 
-/// A message or an event with more values than it may have.
+/// A message or an event with too many values.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMany {
     values: usize,
     most: usize,
-    /// The field that has most of them.
+    /// The field with the largest number of values.
     field: String,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for TooMany {
     }
 }
 
-/// Refuses a call with more values than this: `PayloadTooLarge` that names the limit and the field.
+/// Refuses a call with too many values. The error is `PayloadTooLarge` and names the limit and the field.
 pub(crate) fn check_call(call: &Call, most: usize) -> Result<(), Error> {
     let mut count = Count::default();
     match call {
@@ -42,7 +42,7 @@ pub(crate) fn check_call(call: &Call, most: usize) -> Result<(), Error> {
     })
 }
 
-/// Finds out whether an event has more values than this.
+/// Checks the number of values of an event.
 pub(crate) fn check_event(response: &StreamResponse, most: usize) -> Result<(), TooMany> {
     let mut count = Count::default();
     match response {
@@ -60,7 +60,7 @@ pub(crate) fn check_event(response: &StreamResponse, most: usize) -> Result<(), 
     count.check(most)
 }
 
-/// A field, as long as nobody asks for its name.
+/// The path of a field. The text is created only for an error.
 #[derive(Debug, Clone, Copy, Default)]
 struct Field {
     of: &'static str,
@@ -179,7 +179,8 @@ mod tests {
         message.reference_task_ids = vec!["t".into(), "u".into()];
         let mut request = SendMessageRequest::new(message);
         request.metadata = Some(Box::default());
-        // Two parts, five values of data, two of its metadata, four of the message's, three items, and an empty object.
+        // Two parts, five values of data, two values of its metadata, four values of the metadata of the message, three
+        // items, and an empty object.
         let call = Call::from(request);
         check_call(&call, 17).unwrap();
         let error = check_call(&call, 16).unwrap_err();

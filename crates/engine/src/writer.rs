@@ -1,4 +1,5 @@
-//! Writes the log of one task: checks, numbers, commits, publishes. Only the task's runner has one.
+//! Writes the log of one task: checks, numbers, commits and publishes records. Only the runner of the task has a
+//! writer.
 
 mod backpressure;
 mod claim;
@@ -25,28 +26,28 @@ pub(crate) struct LogWriter {
     context: ContextId,
     batch: Vec<Record>,
     push_configs: Vec<PushConfig>,
-    /// Messages that are staged and are to be known again.
+    /// Staged messages whose ids the store must remember.
     remember: Vec<MessageId>,
     acks: Vec<(CommandId, u64)>,
-    /// The epoch under which this node owns the task; `None` until it has claimed it.
+    /// The epoch under which this node owns the task; `None` before the claim.
     epoch: Option<u64>,
     sequence: u64,
     snapshot_at: u64,
     state: TaskState,
     updated: Timestamp,
-    /// How many bytes its records carry; where it was taken up, the task as it was then.
+    /// The content of the records in bytes. After a claim, this starts with the size of the task.
     size: u64,
-    /// How many bytes of memory are counted for it, or need not be.
+    /// The counted memory of the task in bytes. Memory below the free size is not counted.
     counted: usize,
     released: bool,
-    /// The task may have been created, and nobody knows.
+    /// The commit that creates the task failed, and the store may have the task.
     in_doubt: bool,
-    /// Somebody else may own the task.
+    /// Another node may own the task.
     fenced: bool,
 }
 
 impl LogWriter {
-    /// Writes the log of a task that does not exist yet.
+    /// A writer for a task that does not exist yet.
     pub(crate) fn create(
         shared: Arc<Shared>,
         live: Arc<LiveTask>,
@@ -74,7 +75,7 @@ impl LogWriter {
         }
     }
 
-    /// Goes on with the log of a task, once it is claimed.
+    /// A writer for an existing task, before its claim.
     pub(crate) fn resume(shared: Arc<Shared>, live: Arc<LiveTask>) -> Self {
         let writer = Self::create(shared, live, ContextId::default(), Vec::new());
         Self { epoch: None, released: false, ..writer }
@@ -85,53 +86,53 @@ impl LogWriter {
         self.epoch.is_some()
     }
 
-    /// The epoch under which this node owns the task, or will once it exists.
+    /// The epoch under which this node owns the task, or will own the task after its creation.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.filter(|_| self.is_committed()).unwrap_or_else(|| self.shared.store.first_epoch())
     }
 
-    /// The task's context.
+    /// The context of the task.
     pub(crate) fn context(&self) -> &ContextId {
         &self.context
     }
 
-    /// The state after all that is staged.
+    /// The state after all staged records.
     pub(crate) fn state(&self) -> TaskState {
         self.state
     }
 
-    /// The sequence number of the last record that is staged.
+    /// The sequence number of the last staged record.
     pub(crate) fn staged(&self) -> u64 {
         self.sequence + self.batch.len() as u64
     }
 
-    /// Whether anything is in the log.
+    /// Whether the log has records, including staged ones.
     pub(crate) fn exists(&self) -> bool {
         self.staged() > 0
     }
 
-    /// Whether a new task may be in the store although its commit failed.
+    /// Whether the store may have a new task although its commit failed.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.in_doubt
     }
 
-    /// Whether anything of it is known to be in the store.
+    /// Whether the store has records of the task.
     pub(crate) fn is_committed(&self) -> bool {
         self.sequence > 0
     }
 
-    /// Whether the store has, or may have, a task that is at work under this writer.
+    /// Whether the store has, or may have, the task at work under this writer.
     pub(crate) fn is_at_work(&self) -> bool {
         self.in_doubt || self.is_committed() && !self.released
     }
 
-    /// Whether somebody else may own the task, so that nothing more can be written.
+    /// Whether another node may own the task. Nothing more can be written then.
     pub(crate) fn is_fenced(&self) -> bool {
         self.fenced
     }
 }
 
-/// Whether nobody need be at work on a task in this state.
+/// Whether a task in this state needs no runner.
 fn is_at_rest(state: TaskState) -> bool {
     state.is_terminal() || state.is_interrupted()
 }

@@ -1,4 +1,4 @@
-//! What an engine is made of.
+//! Builds an engine.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
     turns::Turns,
 };
 
-/// What an engine is made of.
+/// The parts and settings of an engine.
 pub struct EngineBuilder {
     agent: Arc<dyn DynAgent>,
     store: Option<Arc<dyn TaskStore>>,
@@ -59,84 +59,87 @@ impl EngineBuilder {
         }
     }
 
-    /// Where tasks are kept; in memory by default.
+    /// Sets the store of tasks. The default store is in memory.
     pub fn store(mut self, store: Arc<dyn TaskStore>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// What wakes the other nodes that share the store. Without one they look at the store about once a second
-    /// ([`Limits::poll_interval`]). Of no use where the store has one node. The engine closes it when it shuts down, so it is
-    /// for this engine alone.
+    /// Sets the bus that wakes the other nodes of a shared store. Without a bus, nodes poll the store about once a
+    /// second ([`Limits::poll_interval`]). A store with one node does not need a bus. The engine closes the bus at
+    /// shutdown, so the bus must belong to this engine alone.
     pub fn bus(mut self, bus: Arc<dyn EventBus>) -> Self {
         self.bus = Some(bus);
         self
     }
 
-    /// What the agent says of itself. Its extensions bind the engine; the server fills in where the agent is reached. By
-    /// default a card named `agent`.
+    /// Sets the card of the agent. The extensions of the card apply to the engine, and the server fills in the
+    /// addresses. The default is a card with the name `agent`.
     ///
-    /// The engine fills in each capability that the card leaves open: it streams; it pushes if there is a
-    /// [guard](Self::push_guard); it has an extended card if [one](Self::extended_card) is given. A capability that the
-    /// card sets to `false` is turned off. A signed card stands as it is.
+    /// The engine sets capabilities that the card leaves open: streaming; push notifications if there is a
+    /// [guard](Self::push_guard); the extended card if there is [one](Self::extended_card). A capability that the card
+    /// sets to `false` is turned off. A signed card is not changed.
     pub fn card(mut self, card: AgentCard) -> Self {
         self.card = card;
         self
     }
 
-    /// The card for authenticated callers.
+    /// Sets the card for authenticated callers.
     pub fn extended_card(mut self, card: AgentCard) -> Self {
         self.extended_card = Some(card);
         self
     }
 
-    /// What decides on webhooks. Without one none can be registered, whatever the card says.
+    /// Sets the guard that accepts or refuses webhooks. Without a guard, no webhook can be registered, whatever the
+    /// card says.
     pub fn push_guard(mut self, guard: Arc<dyn PushGuard>) -> Self {
         self.guard = Some(guard);
         self
     }
 
-    /// What bounds the engine.
+    /// Sets the limits of the engine.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What becomes of tasks that nobody wants any more; by default nothing. It is seen to from [`Engine::recover`] on.
+    /// Sets the deletion and expiry of old tasks. The default deletes nothing. Housekeeping starts with
+    /// [`Engine::recover`].
     pub fn housekeeping(mut self, housekeeping: Housekeeping) -> Self {
         self.housekeeping = housekeeping;
         self
     }
 
-    /// Whether [`Engine::recover`] takes over the tasks of an agent of another name that the store holds: after the
-    /// agent was renamed, for example. By default it refuses, as the tasks that a crash left would be run by an agent that
-    /// they were not meant for.
+    /// Whether [`Engine::recover`] adopts the tasks of an agent of another name in the store, for example after a new
+    /// name for the agent. By default `recover` refuses, because this agent would otherwise run the tasks of another
+    /// agent.
     pub fn adopt(mut self, yes: bool) -> Self {
         self.adopts = yes;
         self
     }
 
-    /// The name under which the store keeps the agent; by default the name in the card. Two agents of one card's name that
-    /// must not run each other's tasks need different names here.
+    /// Sets the name of the agent in the store. The default is the name in the card. Two agents with the same card name
+    /// need different names here, so that they do not run each other's tasks.
     pub fn store_owner(mut self, name: impl Into<String>) -> Self {
         self.store_owner = Some(name.into());
         self
     }
 
-    /// Whether canceling a task that is canceled already gives the task. By default it is `TaskNotCancelable`, as the
-    /// error table of section 5.4 has it (contradiction C-8).
+    /// Whether canceling a canceled task returns the task. The default is the error `TaskNotCancelable`, as in section
+    /// 5.4 "Error Code Mappings". Section 3.1.5 "Cancel Task" allows both.
     pub fn cancel_is_idempotent(mut self, yes: bool) -> Self {
         self.cancel_is_idempotent = yes;
         self
     }
 
-    /// Whether a message that is sent again is known by its id. By default it is not. The cards say so where it is.
+    /// Whether the engine deduplicates messages by their ids. The default is no. If yes, the cards declare the
+    /// extension.
     pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
         self.idempotency = idempotency;
         self
     }
 
-    /// The engine.
+    /// Builds the engine.
     pub fn build(mut self) -> Engine {
         let (pushes, extends) = (self.guard.is_some(), self.extended_card.is_some());
         for card in [Some(&mut self.card), self.extended_card.as_mut()].into_iter().flatten() {
@@ -186,7 +189,7 @@ impl EngineBuilder {
     }
 }
 
-/// Sets the capabilities that a card leaves open and the engine has.
+/// Sets the capabilities that the card leaves open and the engine has.
 fn fill_in(card: &mut AgentCard, pushes: bool, extends: bool) {
     if !card.signatures.is_empty() {
         return;

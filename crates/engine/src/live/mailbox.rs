@@ -1,4 +1,4 @@
-//! What is told to the runner of a task.
+//! The inbox of the runner of a task.
 
 use std::task::{Context, Waker};
 
@@ -8,7 +8,8 @@ use super::{LiveState, LiveTask, set_waker};
 use crate::inbox::{Control, TurnProgress};
 
 impl LiveTask {
-    /// Takes what came for the runner, or leaves its waker. Whether anything can come: whether the task can be found.
+    /// Takes the controls for the runner, or stores its waker. Returns whether controls can arrive: whether the task is
+    /// in the registry.
     pub(crate) fn take_controls(&self, cx: &Context<'_>, into: &mut Vec<Control>) -> bool {
         let mut state = self.lock();
         if state.inbox.is_empty() {
@@ -19,19 +20,19 @@ impl LiveTask {
         state.registered
     }
 
-    /// Whether the runner was told that others may run the task; else leaves its waker.
+    /// Whether the runner was told that other nodes can run the task. Stores the waker.
     pub(crate) fn is_being_lost(&self, cx: &Context<'_>) -> bool {
         let mut state = self.lock();
         set_waker(&mut state.runner, cx);
         state.inbox.iter().any(Control::is_loss)
     }
 
-    /// Puts something into the inbox of the runner, if there is one.
+    /// Adds a control to the inbox of the runner, if there is one.
     pub(crate) fn tell_runner(&self, control: Control) {
         self.has_told_runner(control);
     }
 
-    /// Puts something into the inbox of the runner, if there is one. Whether there is.
+    /// Adds a control to the inbox of the runner, if there is one. Returns whether there is a runner.
     pub(crate) fn has_told_runner(&self, control: Control) -> bool {
         let mut state = self.lock();
         let is_running = state.running;
@@ -45,7 +46,7 @@ impl LiveTask {
 }
 
 impl LiveState {
-    /// How many messages wait for their turn.
+    /// The number of messages that wait for their turn.
     pub(crate) fn waiting(&self) -> usize {
         self.queued + self.messages_in_inbox()
     }
@@ -59,23 +60,23 @@ impl LiveState {
         self.turns_in_progress.iter().find(|(id, _)| id == message).map(|(_, progress)| progress.clone())
     }
 
-    /// Puts something into the inbox; the waker is to be woken when the lock is gone.
+    /// Adds a control to the inbox. The caller must wake the returned waker after it releases the lock.
     #[must_use]
     pub(crate) fn tell_runner(&mut self, control: Control) -> Option<Waker> {
         if let Control::Cancel(_) = control {
-            // Those whose client has left count no less, but this one is enough for them.
+            // Cancels of clients that have left still count, but one cancel is enough.
             self.inbox.retain(|it| !matches!(it, Control::Cancel(cancel) if cancel.refused.is_closed()));
         }
         self.inbox.push_back(control);
         self.runner.take()
     }
 
-    /// Whether anything came for the runner.
+    /// Whether the inbox has controls.
     pub(crate) fn has_pending(&self) -> bool {
         !self.inbox.is_empty()
     }
 
-    /// Takes what came for the runner.
+    /// Takes all controls of the inbox.
     pub(crate) fn empty_inbox(&mut self, into: &mut Vec<Control>) {
         self.queued += self.messages_in_inbox();
         into.extend(self.inbox.drain(..));

@@ -1,26 +1,26 @@
-//! The task as the first event of a stream. A large one is made once for all who subscribe at the same place of the log,
-//! so that many subscribers do not hold as many copies.
+//! The task as the first event of a stream. Subscribers at the same sequence number share a large event, so that many
+//! subscribers do not need many copies.
 
 use std::sync::{Arc, Weak};
 
 use nuncio_model::{StreamEvent, StreamResponse, Task, weight};
 use parking_lot::Mutex;
 
-/// A task that carries so many bytes is shared.
+/// A task of this size or more is shared.
 const LARGE: usize = 64 * 1024;
 
-/// The last large event that somebody still has.
+/// The last large event, while a reader uses the event.
 #[derive(Default)]
 pub(crate) struct Snapshot(Mutex<Weak<StreamEvent>>);
 
 impl Snapshot {
-    /// The event with the task as of this record.
+    /// The event with the task at this record.
     pub(crate) fn event(&self, task: Arc<Task>, sequence: u64) -> Arc<StreamEvent> {
         let event = |task| Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task))));
         if weight::of_task(&task) < LARGE {
             return event(task);
         }
-        // Held while the task is copied: others wait for the same.
+        // Locked during the copy of the task, so that other subscribers wait for the same event.
         let mut last = self.0.lock();
         if let Some(last) = last.upgrade().filter(|last| last.sequence == Some(sequence)) {
             return last;

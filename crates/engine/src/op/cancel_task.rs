@@ -1,4 +1,4 @@
-//! `CancelTask` (section 3.1.5).
+//! `CancelTask` (section 3.1.5 "Cancel Task").
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskReq
             ended = reader.ended() => ended,
             told = told => match told {
                 Ok(error) => Err(error),
-                // It is kept until the task has ended.
+                // The runner keeps the cancel until the task has ended.
                 Err(_) => reader::ended(&task_ref.lock()).unwrap_or_else(|| Err(let_go())),
             },
         }
@@ -43,8 +43,8 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: CancelTaskReq
     if task.state() == TaskState::Canceled { Ok(Reply::Task(task)) } else { Err(not_cancelable(&task)) }
 }
 
-/// What is said of the task to those who sent it a message, that they had better not do so again, does not hold for a
-/// cancel.
+/// Removes the facts about a stored message from an error. They warn a client not to send a message again, and do not
+/// apply to a cancel.
 fn in_doubt(id: &TaskId, error: Error) -> Error {
     if error.kind() != ErrorKind::Unavailable || !error.metadata().contains_key("taskId") {
         return error;

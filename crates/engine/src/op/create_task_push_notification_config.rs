@@ -7,7 +7,7 @@ use nuncio_model::{Error, ErrorKind, Reply, Scope, TaskPushNotificationConfig};
 use super::With;
 use crate::{push, shared::Shared, store::PushConfig};
 
-/// A webhook of a task whose id is settled before the task begins is kept until the first message comes.
+/// A webhook of a future task, whose id is given, is stored until the first message arrives.
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,
@@ -29,7 +29,7 @@ pub(super) async fn call(
         push::name(&mut config, &task);
         let early = PushConfig { config: config.clone(), format: with.push_format.map(Box::from), delivered: 0 };
         shared.early.keep(&scope, &task, early, &shared.limits)?;
-        // The task may have begun since the first look, and then takes nothing from there any more.
+        // If the task was created since the first look, it has not taken the stored webhook.
         match push::known(shared, &scope, &task).await {
             Ok(known) => push::add(shared, &scope, &task, config, with.push_format, &known).await?,
             Err(_) => config,

@@ -9,7 +9,8 @@ use crate::{conversation::with_history, shared::Shared};
 pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: GetTaskRequest) -> Result<Reply, Error> {
     let live = shared.registry.find(&scope, &call.id).and_then(|task_ref| {
         let state = task_ref.lock();
-        // What another node may have written to is read from the store, and so is what somebody may have seen there already.
+        // If another node may have written, or a reader may have read an uncommitted record of this node from the
+        // store, the task is read from the store.
         let is_newest = (state.is_owned() || shared.store.cluster().is_none()) && !state.is_committing;
         (state.sequence > 0 && is_newest && !state.is_evicted).then(|| Arc::clone(&state.task))
     });

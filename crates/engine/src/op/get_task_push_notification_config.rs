@@ -15,7 +15,7 @@ pub(super) async fn call(
     let configs = push::known(shared, &scope, &call.task_id).await?;
     let found = configs.into_iter().find(|known| known.config.id.as_ref() == Some(&call.id));
     let known = found.ok_or_else(|| {
-        // PUSH-5 names this error for a configuration too.
+        // Sections 3.1.7 to 3.1.10 use this error for an unknown configuration, too.
         Error::new(ErrorKind::TaskNotFound, format!("task {} has no push configuration {}", call.task_id, call.id))
             .with_metadata("taskId", call.task_id.as_str())
     })?;

@@ -37,8 +37,8 @@ pub(super) async fn call(
     Ok(Reply::PushConfigs(ListTaskPushNotificationConfigsResponse { configs, next_page_token }))
 }
 
-/// What a token of this list is good for. Its place is the id of the last configuration of the page before.
+/// The filter of a page token. The position is the id of the last configuration of the previous page.
 fn list_of(task: &TaskId) -> Vec<u8> {
-    // No text has the last byte, so that the end of the id is told from what follows.
+    // The last byte occurs in no text, so it separates the id from the next field.
     [&b"webhooks"[..], task.as_str().as_bytes(), &[0xff]].concat()
 }

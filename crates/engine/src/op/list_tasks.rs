@@ -31,10 +31,10 @@ pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: ListTasksRequ
     }))
 }
 
-/// A task as lists show it: no artifacts unless asked for (LIST-8), no more history than asked for (LIST-11).
+/// A task in a list: artifacts only on request, and at most the requested history (section 3.1.4 "List Tasks").
 fn listed(task: Arc<Task>, history: Option<usize>, artifacts: bool) -> Task {
     match Arc::try_unwrap(task) {
-        // It was read for this list alone.
+        // This list has the only reference to the task.
         Ok(mut task) => {
             if !artifacts {
                 task.artifacts = Vec::new();
@@ -53,7 +53,7 @@ fn listed(task: Arc<Task>, history: Option<usize>, artifacts: bool) -> Task {
     }
 }
 
-/// How many messages of a task's history are shown.
+/// The number of messages of the history to return.
 fn kept(task: &Task, history: Option<usize>) -> usize {
     history.map_or(task.history.len(), |limit| limit.min(task.history.len()))
 }

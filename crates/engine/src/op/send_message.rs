@@ -17,7 +17,7 @@ use crate::{
 
 use super::With;
 
-/// Not an `async fn`, which would have room for the message twice.
+/// Not an `async fn`, because such a future would reserve space for the message twice.
 #[expect(clippy::manual_async_fn, reason = "it is larger as one")]
 pub(super) fn call(
     shared: &Arc<Shared>,
@@ -28,7 +28,7 @@ pub(super) fn call(
     async move {
         let history = request.history_length();
         let reply = if shared.idempotency.is_on() {
-            // In a box, as are other ways that few messages go: their room would be every message's.
+            // In a box, like other rare paths. Otherwise every message would reserve space for this path.
             Box::pin(once(shared, scope, request, with)).await?
         } else {
             Attempt::new(shared, scope, request, with, None)?.outcome().await?
@@ -40,7 +40,7 @@ pub(super) fn call(
     }
 }
 
-/// A message that may be known by its id.
+/// Handles a message that may be a duplicate.
 async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, with: With) -> Result<Reply, Error> {
     let mut is_sure = false;
     loop {
@@ -57,20 +57,20 @@ async fn once(shared: &Arc<Shared>, scope: Scope, request: SendMessageRequest, w
             Err(error) => Err(error),
         };
         match outcome {
-            // Another was faster, and its task is there now.
+            // Another request with this message was faster, and its task exists now.
             Err(error) if is_duplicate(&error) => {}
-            // So it may have been with this one.
+            // The error may belong to an earlier attempt of this message. Try once more to be sure.
             Err(error) if may_be_known(&error) && !is_sure => is_sure = true,
             outcome => return outcome,
         }
     }
 }
 
-/// A message that is let in.
+/// An accepted message.
 enum Attempt<'a> {
-    /// It has begun an interaction.
+    /// The message creates a task.
     Begun { beginning: Beginning, at_once: bool },
-    /// There is something to see to before, or a task to go on with.
+    /// The message needs further checks, or belongs to an existing task.
     Other(Calling<'a>),
 }
 
@@ -105,7 +105,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Waits for what comes of an interaction that was begun.
+/// Waits for the outcome of a new task.
 async fn begun(beginning: Beginning, at_once: bool) -> Result<Reply, Error> {
     let Beginning { task_ref, runner, progress } = beginning;
     match runner.until(|| answer(&task_ref, &progress, at_once)).await {
@@ -114,7 +114,7 @@ async fn begun(beginning: Beginning, at_once: bool) -> Result<Reply, Error> {
     }
 }
 
-/// What came of a turn that this node lost with its lease: whoever has the task now says it.
+/// The outcome of a turn that this node lost with its lease, from the node that owns the task now.
 async fn elsewhere(task_ref: TaskRef, progress: TurnProgress) -> Result<Reply, Error> {
     let (reader, _, sequence) = LogReader::from_now(task_ref);
     if sequence == 0 {
@@ -123,8 +123,8 @@ async fn elsewhere(task_ref: TaskRef, progress: TurnProgress) -> Result<Reply, E
     reader.settled(progress).await.map(Reply::Task)
 }
 
-/// What came of a new interaction, if anything did yet: an answer, a task that has come to rest (SEND-9), or any task,
-/// where that is enough (SEND-10).
+/// The outcome of a new task, if there is one: a direct answer, an ended or interrupted task, or any task if the call
+/// returns immediately (section 3.2.2 "SendMessageConfiguration").
 fn answer(task_ref: &TaskRef, progress: &TurnProgress, at_once: bool) -> Option<Result<Reply, Error>> {
     let mut state = task_ref.lock();
     if let Some(message) = state.direct.take() {
@@ -136,7 +136,7 @@ fn answer(task_ref: &TaskRef, progress: &TurnProgress, at_once: bool) -> Option<
     settled(&state, progress).map(|task| task.map(Reply::Task))
 }
 
-/// Waits for the turn of a message to a task that exists.
+/// Waits for the turn of a message to an existing task.
 async fn go_on(continuation: Continuation, at_once: bool) -> Result<Arc<Task>, Error> {
     let Continuation { runner, accepted: receiver, progress } = continuation;
     let waiting = async {

@@ -30,7 +30,7 @@ pub(super) async fn call(
     }))
 }
 
-/// The events of a message that may have come before; the agent's direct answer to the first may be the only one.
+/// The events of a message that may be a duplicate. The only event can be the direct answer to the first message.
 async fn events_once(
     shared: &Arc<Shared>,
     scope: Scope,
@@ -50,17 +50,18 @@ async fn events_once(
             }
         };
         match attempt(shared, scope.clone(), request.clone(), with.clone(), leader).await {
-            // Another was faster, and its task is there now.
+            // Another request with this message was faster, and its task exists now.
             Err(error) if is_duplicate(&error) => {}
-            // So it may have been with this one.
+            // The error may belong to an earlier attempt of this message. Try once more to be sure.
             Err(error) if may_be_known(&error) && !is_sure => is_sure = true,
             outcome => return Ok(Box::pin(outcome?.with_history(history))),
         }
     }
 }
 
-/// The events of a message, once the first is there or is sure to come: what keeps it away is an error of the call
-/// (STREAM-15). How long a silent agent is waited for is a limit, `first_event_timeout_streaming`.
+/// The events of a message, after the first event exists or is certain. Errors before the first event are errors of the
+/// call (section 3.1.2 "Send Streaming Message"). The limit `first_event_timeout_streaming` bounds the wait for a
+/// silent agent.
 async fn attempt(
     shared: &Arc<Shared>,
     scope: Scope,

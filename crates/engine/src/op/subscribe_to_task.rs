@@ -1,5 +1,5 @@
-//! `SubscribeToTask` (section 3.1.6). A client that names the last event it saw gets those after it and no others, also
-//! of a task that has ended meanwhile, for as long as they are kept; any other gets a snapshot first.
+//! `SubscribeToTask` (section 3.1.6 "Subscribe to Task"). A client that names its last event gets all later events,
+//! also of a task that has ended, as long as the store has them. Other clients get a snapshot first.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) async fn call(
         let now = live.lock().sequence;
         reader.advance(now);
     }
-    // The engine lets go of every reader when it stops; of one that comes later nobody would know.
+    // At a stop, the engine ends all readers. A later reader would never end.
     if shared.turns.are_draining() {
         return Err(stopping());
     }
@@ -54,7 +54,7 @@ pub(super) async fn call(
     Ok(Reply::Events(Box::pin(feed)))
 }
 
-/// The records after `last`, of which there are some: these, and maybe more after them.
+/// The records after `last`. There are some, and more can follow.
 async fn missed(shared: &Shared, live: &LiveTask, last: u64) -> Result<Vec<Record>, Error> {
     let portion = shared.reader_budget.portion(FILL);
     if let Some(records) = live.lock().records_after(last, portion) {
@@ -67,14 +67,14 @@ async fn missed(shared: &Shared, live: &LiveTask, last: u64) -> Result<Vec<Recor
     }
 }
 
-/// Fails where the log ends before `last`: the store may know of records that this node has yet to hear of.
+/// Fails if the log ends before `last`: the store may have records that this node does not know yet.
 async fn end_is_beyond(shared: &Shared, live: &LiveTask, last: u64, known: u64) -> Result<(), Error> {
     let stored = shared.store.load(&live.scope, &live.id).await?;
     let end = stored.map_or(known, |stored| stored.sequence);
     if last > end { Err(resume::ahead(&live.id, last, end)) } else { Ok(()) }
 }
 
-/// The error for a subscription to a task that has ended (SUB-3).
+/// The error for a subscription to an ended task (section 3.1.6 "Subscribe to Task").
 fn ended(task: &Task) -> Error {
     let message = format!("task {} is {}; read it with GetTask", task.id, task.state().short());
     Error::new(ErrorKind::UnsupportedOperation, message).with_metadata("taskId", task.id.as_str())

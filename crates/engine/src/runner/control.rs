@@ -1,4 +1,4 @@
-//! What comes from outside, and what comes of waiting.
+//! Handles the controls of a runner, and the end of its timers.
 
 use nuncio_limit::Permit;
 use nuncio_model::{Error, Message, MessageId, TaskState, Timestamp, weight};
@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl Runner {
-    /// Refuses messages that are known already, of this task or of another; the rest is left to be taken. Nothing is
-    /// staged when this is called, so the store knows all that was taken.
+    /// Refuses messages that a task already has. Other controls are left in `controls`. Nothing is staged at this
+    /// point, so the store knows all accepted messages.
     pub(super) async fn refuse_duplicates(&self, controls: &mut Vec<Control>) {
         if controls.iter().any(|control| matches!(control, Control::Message(_) | Control::Command(..)))
             && let Some(since) = self.shared.idempotency.since()
@@ -32,7 +32,7 @@ impl Runner {
                 continue;
             };
             if taken.contains(&id) {
-                // It is looked at again once the one before it is in the store.
+                // The duplicate is checked again after the first message is in the store.
                 self.task_ref.tell_runner(control);
                 continue;
             }
@@ -56,7 +56,7 @@ impl Runner {
         }
     }
 
-    /// Takes something from outside, between two words of a turn or between two turns.
+    /// Handles a control, between two events of a turn or between two turns.
     pub(super) fn take(&mut self, control: Control, turn: Option<&mut Running>) {
         match (control, turn) {
             (Control::Message(incoming), _) if self.writer.state().is_terminal() => {
@@ -77,12 +77,12 @@ impl Runner {
             }
             (Control::Cancel(cancel), turn) => {
                 self.cancel(turn);
-                // Those whose client has left count no less, but one is enough.
+                // Cancels of clients that have left still count, but one cancel is enough.
                 self.cancels.retain(|it| !it.refused.is_closed());
                 self.cancels.push(cancel);
             }
             (Control::Settle(reason, told), None) => {
-                // Else it is settled already: the claim said that it has to be.
+                // Otherwise the task is settled already, because the claim reported it.
                 if self.queue.is_empty() && self.staged.is_empty() {
                     self.unsettled = Some(reason);
                 }
@@ -99,7 +99,7 @@ impl Runner {
                 self.end(TaskState::Failed, Some(Message::agent(reason)));
             }
             (Control::Command(command, guard), turn) => self.open(&command, guard, turn),
-            // Somebody is at work on it; the claim has brought the commands.
+            // A turn is running, or the claim has already returned the commands.
             (Control::Settle(..) | Control::Expire(..) | Control::PendingCommands, _) => {}
             (Control::Lost, turn) => {
                 if let Some(turn) = turn {
@@ -117,7 +117,7 @@ impl Runner {
         }
     }
 
-    /// Asks the agent to stop, or ends the task where no turn runs.
+    /// Asks the agent to stop, or ends the task if no turn runs.
     fn cancel(&mut self, turn: Option<&mut Running>) {
         match turn {
             Some(turn) if turn.agent.is_some() => {
@@ -130,7 +130,7 @@ impl Runner {
         }
     }
 
-    /// Does what a command says.
+    /// Executes a command.
     fn open(&mut self, command: &Command, guard: CommandGuard, turn: Option<&mut Running>) {
         match Body::decode(&command.body) {
             Ok(Body::Message { request, extensions }) => {
@@ -155,8 +155,8 @@ impl Runner {
         }
     }
 
-    /// A place among the messages that wait, for one that came by command: it counts like those that come straight. None
-    /// where it need not wait.
+    /// Reserves a place for a message that a command brought. The place counts like the place of a local message.
+    /// `None` if the message does not wait.
     fn place(&self, is_busy: bool) -> Result<Option<Permit>, Error> {
         let waiting = self.waiting();
         let waits = is_busy || waiting > 0 || self.unsettled.is_some();
@@ -167,12 +167,12 @@ impl Runner {
         self.queue.len() + self.staged.len()
     }
 
-    /// Says how many messages wait, once it is known of those that came which are taken.
+    /// Publishes the number of waiting messages, after the new messages are accepted or refused.
     pub(super) fn count_waiting(&self) {
         self.task_ref.lock().queued = self.waiting();
     }
 
-    /// Fails a task that has waited for its client since before this moment.
+    /// Fails a task that has waited for its client since before this time.
     fn forget(&mut self, before: Timestamp) {
         let since = self.task_ref.lock().task.status.timestamp.unwrap_or_default();
         if self.writer.state().is_interrupted() && since < before {
@@ -181,7 +181,8 @@ impl Runner {
         }
     }
 
-    /// A wait is over: for the first word, or for the end of a turn that was told to stop or has said its last word.
+    /// A timer expired: the timeout of the first event, or the grace period of a turn that was canceled or has emitted
+    /// its last event.
     pub(super) fn expire(&mut self, running: &mut Running) {
         running.timer = None;
         if self.deferred.is_some() && !running.cancelled.is_cancelled() {
@@ -193,7 +194,7 @@ impl Runner {
     }
 }
 
-/// The id of the message that a control brings.
+/// The id of the message in a control.
 fn message_id(control: &Control) -> Option<MessageId> {
     match control {
         Control::Message(incoming) => Some(incoming.request.message.message_id.clone()),

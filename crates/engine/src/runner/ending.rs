@@ -1,4 +1,4 @@
-//! How turns, tasks and runners end.
+//! The end of turns, tasks and runners.
 
 use nuncio_limit::LineLimit;
 use nuncio_limit::not_now;
@@ -7,7 +7,7 @@ use nuncio_model::{Error, ErrorKind, Message, TaskId, TaskState};
 use super::{Runner, Running};
 use crate::{agent::AgentError, cluster, inbox::Control};
 
-/// How many characters of a reason a line has.
+/// The largest number of characters of a reason in a log line.
 const REASON: usize = 200;
 
 fn reason(text: &str) -> String {
@@ -18,7 +18,7 @@ fn reason(text: &str) -> String {
 }
 
 impl Runner {
-    /// The agent's turn is over: says the closing word if the agent did not.
+    /// Ends the turn. Sets the final status if the agent did not set one.
     pub(super) fn conclude(&mut self, running: &Running, outcome: Result<(), AgentError>) {
         if running.replied {
             return;
@@ -33,7 +33,8 @@ impl Runner {
         }
     }
 
-    /// The agent's turn went wrong. One that was canceled is canceled, however it takes that.
+    /// Fails the task after an error of the agent. If the task was canceled, the error is ignored, and the task is
+    /// canceled.
     pub(super) fn fail(&mut self, running: &Running, reason: &str) {
         if running.cancelled.is_cancelled() {
             self.end(TaskState::Canceled, None);
@@ -42,7 +43,7 @@ impl Runner {
         }
     }
 
-    /// Ends the task, if there is one, or will be, and it has not ended.
+    /// Ends the task, if the task exists or is deferred, and has not ended.
     pub(super) fn end(&mut self, state: TaskState, message: Option<Message>) {
         let is_there = self.deferred.is_some() || self.writer.exists();
         if is_there && !self.writer.state().is_terminal() {
@@ -50,7 +51,7 @@ impl Runner {
         }
     }
 
-    /// Lets go of the task. Gives what this runner was to do and has not done.
+    /// Releases the task. Returns the controls that were not handled.
     fn release(&mut self) -> Vec<Control> {
         self.over = true;
         let mut undone = Vec::new();
@@ -66,46 +67,46 @@ impl Runner {
         undone
     }
 
-    /// Lets go of the task: whoever wanted something of this runner is told why nothing comes of it.
+    /// Releases the task, and sends the error to the senders of unhandled controls.
     pub(super) fn let_go(&mut self, error: &Error) {
         for control in self.release() {
             control.refuse(error.clone());
         }
     }
 
-    /// Leaves the task to the node that has it, and what was to be done too.
+    /// Releases the task to the node that owns it, and forwards the unhandled controls.
     pub(super) fn forward(&mut self) {
         for control in self.release() {
             cluster::forward(&self.shared, self.task_ref.clone(), control);
         }
     }
 
-    /// The task is another node's, or will be: it goes on there, and is read from there.
+    /// Another node owns the task, or will own it. The task runs there, and readers follow its log from here.
     pub(super) fn lose(&mut self) {
         tracing::warn!(task = %self.task_ref.id, "a task went to another node");
         for incoming in &self.queue {
-            // Its turn is there, and nobody there knows who waits for it.
+            // The turn runs on the other node, which does not know the waiting callers.
             incoming.progress.begin(self.writer.staged());
         }
         self.forward();
         if !self.task_ref.lock().task_state().is_terminal() {
-            // The turn that was to stop may be run again there.
+            // The canceled turn may run again on the other node.
             for cancel in self.cancels.drain(..) {
                 cluster::forward(&self.shared, self.task_ref.clone(), Control::Cancel(cancel));
             }
         }
         self.stay();
-        // It may be nobody's, or this node's under the id that it has now.
+        // No node may own the task, or this node may own it under its new node id.
         self.shared.settle_later(&self.task_ref.scope, &self.task_ref.id);
     }
 
-    /// Disappears without a notice: a deliberate bug.
+    /// Disappears without notice: a deliberate bug for tests.
     pub(super) fn vanish(&mut self) {
         drop(self.release());
     }
 
-    /// Nothing is left to do. Where the task is at work all the same, as one whose first message was refused, it is
-    /// settled.
+    /// Stops without remaining work. If the task is still at work, for example because its first message was refused,
+    /// the task is settled.
     pub(super) fn finish(&mut self) {
         self.stay();
         self.log_end();
@@ -114,7 +115,7 @@ impl Runner {
         }
     }
 
-    /// Writes a line about a task that has ended: whose it is, how it ended, after how long, and why if it failed.
+    /// Logs the end of a task: caller, state, duration, and the reason of a failure.
     fn log_end(&self) {
         static LINES: LineLimit = LineLimit::new();
         let Some(began) = self.began.filter(|_| self.writer.exists() && self.writer.state().is_terminal()) else {
@@ -134,24 +135,24 @@ impl Runner {
         tracing::info!(task = %id, state, %caller, duration = ?began.elapsed(), reason, "task ended");
     }
 
-    /// Goes on reading a task that may be run elsewhere from now on.
+    /// Follows a task that may run on another node from now on.
     pub(super) fn stay(&self) {
         if self.shared.store.cluster().is_some() {
             cluster::stay(&self.shared, &self.task_ref);
         }
     }
 
-    /// Lets go of a task that is not at rest: readers are told too, and it is settled later where the store has it, or
-    /// may have it, as one that is at work. Where the node stops, whoever starts next does that.
+    /// Gives up a task that is not at rest. Readers get the error. The task is settled later if the store has the task
+    /// at work, or may have it. If the node stops, the next start settles the task.
     pub(super) fn give_up(&mut self, error: &Error) {
-        // One that was deleted is not there any more, whatever came of that here.
+        // A deleted task stays deleted, whatever error came later.
         let broken = self.task_ref.lock().broken.clone();
         let gone = broken.as_ref().filter(|error| error.kind() == ErrorKind::TaskNotFound);
         let at_task = self.at_task(error);
         let error = gone.unwrap_or(&at_task);
         self.let_go(error);
         if !self.writer.is_committed() {
-            // What the store has of it is to be read from there.
+            // Readers must read the state of the task from the store.
             self.shared.registry.remove(self.task_ref.live());
         }
         if self.writer.is_at_work() && !self.left {
@@ -163,8 +164,8 @@ impl Runner {
         self.task_ref.break_off(error.clone());
     }
 
-    /// What those are told whose message is stored, or may be, while the store fails: to send it again would be to have
-    /// it done twice.
+    /// The error for a message that the store has, or may have, while the store fails. The client must not send the
+    /// message again, because the turn would run twice.
     fn at_task(&self, error: &Error) -> Error {
         let may_be_stored = self.writer.is_committed() || self.writer.is_in_doubt();
         if error.kind() != ErrorKind::Unavailable || !may_be_stored {
@@ -179,7 +180,7 @@ impl Runner {
 }
 
 impl Drop for Runner {
-    /// The runner comes here before its end only where the store panics, or the runtime stops.
+    /// The runner is dropped before its end only if the store panics or the runtime stops.
     fn drop(&mut self) {
         if !self.over {
             let error = Error::new(ErrorKind::Internal, "the task was cut off");
@@ -189,7 +190,7 @@ impl Drop for Runner {
     }
 }
 
-/// The error for a message to a task that has ended (SEND-5).
+/// The error for a message to a task that has ended (section 3.1.1 "Send Message").
 pub(crate) fn ended(id: &TaskId, state: TaskState) -> Error {
     Error::new(
         ErrorKind::UnsupportedOperation,

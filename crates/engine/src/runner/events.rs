@@ -42,7 +42,7 @@ impl Runner {
                 return;
             }
             if !running.has_emitted && !self.writer.state().is_terminal() {
-                // The client was given a task before the agent could answer directly: the answer completes it.
+                // The task was created before the agent could answer directly. The answer completes the task.
                 AgentEvent { event, bytes, .. } = AgentEvent::status(TaskState::Completed, Some(message.clone()));
             }
         }
@@ -57,8 +57,8 @@ impl Runner {
         }
     }
 
-    /// The agent said something after its bare message, which is the whole answer of a turn (section 3.1.2). A second
-    /// bare message is an error of the call, unless the client has the first one already.
+    /// Handles an event after a bare message. A bare message is the whole answer of a turn (section 3.1.2 "Send
+    /// Streaming Message"). A second bare message fails the call, unless the client already has the first message.
     fn handle_after_reply(&mut self, running: &mut Running, response: &StreamResponse) {
         let task = &self.task_ref.id;
         running.cut_off();
@@ -81,7 +81,7 @@ impl Runner {
         }
     }
 
-    /// The agent broke the protocol: its turn is over, and so is the task.
+    /// Fails the task after the agent violated the protocol, and ends the turn.
     fn fail_on_violation(&mut self, running: &mut Running, error: &IllegalTransition, origin: Option<&str>) {
         let place = origin.map(|origin| format!(" ({origin})")).unwrap_or_default();
         let reason = format!("the agent broke the protocol: {error}{place}");
@@ -90,14 +90,14 @@ impl Runner {
         self.fail(running, &reason);
     }
 
-    /// The agent said more than a limit allows: its turn is over, and so is the task.
+    /// Fails the task after an event of the agent exceeded a limit, and ends the turn.
     fn overflow(&mut self, running: &mut Running, limit: &str, excess: &dyn Display) {
         tracing::warn!(task = %self.task_ref.id, limit, "{excess}");
         running.cut_off();
         self.end(TaskState::Failed, Some(Message::agent(excess.to_string())));
     }
 
-    /// Says something about the task's state for the agent.
+    /// Sets the status of the task on behalf of the agent.
     pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
         let AgentEvent { event, bytes, .. } = AgentEvent::status(state, message);
         if let Err(error) = self.emit(event, bytes) {
@@ -105,7 +105,7 @@ impl Runner {
         }
     }
 
-    /// Stages a change, the task before it if need be.
+    /// Stages an event. Creates the task first if necessary.
     fn emit(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
         self.create_task();
         if let Some(event) = Arc::get_mut(&mut event) {
@@ -119,7 +119,7 @@ impl Runner {
         self.writer.stage(event, bytes)
     }
 
-    /// Makes the task exist.
+    /// Creates the task, if its creation was deferred.
     pub(super) fn create_task(&mut self) {
         if let Some(deferred) = self.deferred.take() {
             let task = Task {
@@ -134,14 +134,14 @@ impl Runner {
         }
     }
 
-    /// What of a request is to be kept beside its message: whatever a turn needs that begins after a crash, or is run
-    /// again.
+    /// The data of a request that the log keeps beside the message. A turn that begins after a crash, or runs again,
+    /// needs this data.
     pub(super) fn sent(&self, request: &SendMessageRequest, extensions: &[Box<str>], waits: bool) -> Option<Sent> {
         let is_kept = waits || self.shared.agent.resumes();
         is_kept.then(|| Sent::of(request, extensions)).flatten()
     }
 
-    /// Answers with a bare message; there is no task, and there will be none.
+    /// Answers with a bare message, without a task.
     pub(super) fn answer(&mut self, mut message: Message) {
         self.deferred = None;
         complete_message(&mut message, None, self.writer.context());
@@ -152,7 +152,7 @@ impl Runner {
     }
 }
 
-/// Fills in what an agent may leave out.
+/// Fills in the fields that an agent can leave out.
 fn complete(response: &mut StreamResponse, task: &TaskId, context: &ContextId) {
     match response {
         StreamResponse::StatusUpdate(update) => {
@@ -178,7 +178,7 @@ fn complete_message(message: &mut Message, task: Option<&TaskId>, context: &Cont
     if message.message_id.is_empty() {
         message.message_id = MessageId::generate();
     }
-    // It says nothing else: it was checked.
+    // The check of the message has excluded all other roles.
     message.role = Role::Agent;
     message.task_id = task.cloned();
     message.context_id = Some(context.clone());

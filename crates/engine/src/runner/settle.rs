@@ -1,4 +1,4 @@
-//! What becomes of a task that lost its runner: messages have the turns that they did not have.
+//! Settles a task that lost its runner: messages that had no turn get their turns.
 
 use std::collections::VecDeque;
 
@@ -13,10 +13,11 @@ use crate::{
 };
 
 impl Runner {
-    /// Does what is to be done with a task that has no runner, and may need one.
+    /// Settles a task that has no runner and may need one.
     ///
-    /// The turn that was cut off is run again where the agent can, else the task fails with `reason`. Messages that
-    /// waited behind it have their turns after it. Of a task that waits for its client no turn is missing but theirs.
+    /// If the agent can resume, the turn that was cut off runs again. Otherwise the task fails with `reason`. Messages
+    /// that waited for that turn get their turns afterwards. A task that waits for its client lacks only the turns of
+    /// waiting messages.
     pub(super) async fn settle(&mut self, reason: &'static str) -> Result<(), Error> {
         let state = self.writer.state();
         if state.is_terminal() {
@@ -46,28 +47,28 @@ impl Runner {
     }
 }
 
-/// A message, and how it was sent.
+/// A message, and the data of its request.
 struct Given {
     message: Message,
     sent: Sent,
 }
 
-/// The messages of a task whose turns were not over when its log ended.
+/// The messages of a task whose turns were not over at the end of the log.
 #[derive(Default)]
 struct Unfinished {
-    /// The one whose turn began last.
+    /// The message whose turn began last.
     cut_off: Option<Given>,
-    /// Those whose turns had yet to begin.
+    /// The messages whose turns had not begun.
     waiting: VecDeque<Given>,
 }
 
-/// How much of a log is read if the log is known to begin with the only message. It is the second record of a
-/// precreated task.
+/// The portion of a log that is read if the log begins with the only message. In the log of a precreated task, the
+/// message is the second record.
 const FIRST: Portion = Portion::records(2);
 
 impl Unfinished {
-    /// Those of this task, whose log ends here. The log is read where there may be more than one, and its beginning
-    /// where the only one is `run_again`.
+    /// Finds the messages of a task whose log ends at `end`. Reads the log if the task may have several messages, or
+    /// the beginning of the log if the only message is to run again.
     async fn of(
         task: &Task,
         end: u64,
@@ -89,7 +90,7 @@ impl Unfinished {
             }
         }
         if found.cut_off.is_none() {
-            // It began before what is kept of the log.
+            // The turn began before the first stored record.
             let message = messages(task).rev().nth(found.waiting.len()).cloned();
             found.cut_off = message.map(|message| Given { message, sent: Sent::default() });
         }
@@ -113,7 +114,7 @@ impl Unfinished {
         }
     }
 
-    /// Takes the message with which a task begins.
+    /// Takes the first message of a task.
     fn begin(&mut self, event: &StreamEvent, sent: impl FnOnce() -> Sent) {
         if let StreamResponse::Task(task) = &event.response {
             let message = messages(task).next_back().cloned();
@@ -122,7 +123,7 @@ impl Unfinished {
     }
 }
 
-/// What the client sent.
+/// The messages of the client.
 fn messages(task: &Task) -> impl DoubleEndedIterator<Item = &Message> {
     task.history.iter().filter(|message| message.role == Role::User)
 }

@@ -1,4 +1,4 @@
-//! One step of a runner: poll the agent, take what it said and what came from outside.
+//! One step of a runner: polls the agent, and takes its events and controls.
 
 use std::{
     any::Any,
@@ -13,20 +13,20 @@ use tokio::time::sleep;
 use super::{Runner, Running};
 use crate::{agent::AgentError, inbox::Control};
 
-/// What happened in a step, beside what the agent said.
+/// The results of a step, except the events of the agent.
 #[derive(Default)]
 pub(super) struct Step {
     pub(super) controls: Vec<Control>,
-    /// How the turn ended, if it did.
+    /// The outcome of the turn, if the turn ended.
     pub(super) outcome: Option<Result<(), AgentError>>,
-    /// Whether the timer has run out.
+    /// Whether the timer has expired.
     pub(super) expired: bool,
-    /// Whether the agent may have been silent for too long.
+    /// Whether the idle timeout may have expired.
     pub(super) is_silent: bool,
 }
 
 impl Runner {
-    /// Waits for something to happen.
+    /// Waits for an event, a control or a timer.
     pub(super) async fn step(&mut self, running: &mut Running) -> Step {
         let mut step = Step::default();
         poll_fn(|cx| {
@@ -54,7 +54,7 @@ impl Runner {
                 return Poll::Ready(());
             }
             if !can_be_found {
-                // It takes its time: the engine may have to stop before it is done.
+                // The first step takes time. The task must be found if the engine stops meanwhile.
                 self.shared.register(self.task_ref.live());
             }
             Poll::Pending
@@ -65,12 +65,12 @@ impl Runner {
 }
 
 impl Running {
-    /// Sets the timer. Whether it has run out already.
+    /// Sets the timer. Returns whether the timer has already expired.
     fn set_timer(&mut self, duration: Duration, cx: &mut Context<'_>) -> bool {
         self.timer.insert(Box::pin(sleep(duration))).as_mut().poll(cx).is_ready()
     }
 
-    /// Polls the agent, and takes what it said. How its turn ended, if it did.
+    /// Polls the agent and takes its events. Returns the outcome of the turn, if the turn ended.
     fn poll_agent(&mut self, cx: &mut Context<'_>) -> Option<Result<(), AgentError>> {
         let agent = self.agent.as_mut()?;
         self.events.disarm();
@@ -80,7 +80,7 @@ impl Running {
             Err(panic) => Some(Err(panicked(&*panic))),
         };
         if outcome.is_some() {
-            // What it has said counts; what something it left behind says later does not.
+            // Events before the end of the turn count. Later events of detached tasks of the agent are refused.
             self.events.close();
         }
         self.events.take(cx, &mut self.received);

@@ -1,4 +1,4 @@
-//! One turn: the agent runs, what it says is heard, and what comes from outside is taken.
+//! One turn: runs the agent, handles its events, and takes messages and cancels.
 
 use std::{
     future::poll_fn,
@@ -25,27 +25,27 @@ use crate::{
     turn::{AgentEvent, Turn, TurnInner},
 };
 
-/// What one turn needs while it runs.
+/// The state of a running turn.
 pub(super) struct Running {
     pub(super) agent: Option<AgentFuture>,
     pub(super) events: channel::Receiver,
-    /// Words that were taken and are to be heard.
+    /// Events that were taken from the queue and not handled yet.
     pub(super) received: Vec<AgentEvent>,
     pub(super) cancelled: CancellationToken,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
     pub(super) idle_timeout: Option<IdleTimeout>,
-    /// Whether the agent has said anything about the task.
+    /// Whether the agent has emitted an event of the task.
     pub(super) has_emitted: bool,
     /// Whether the agent has answered with a bare message.
     pub(super) replied: bool,
-    /// The bare message, until the words that were taken with it are heard: a second one makes both wrong.
+    /// The bare message, until all events of the batch are handled. A second bare message invalidates both messages.
     pub(super) reply: Option<Message>,
     /// The memory of the message among the memory of all turns.
     _reserved: Option<Permit>,
 }
 
 impl Running {
-    /// Drops the agent's future, whatever its destructors do.
+    /// Drops the future of the agent. A panic of a destructor is caught.
     pub(super) fn cut_off(&mut self) {
         let agent = self.agent.take();
         if catch_unwind(AssertUnwindSafe(|| drop(agent))).is_err() {
@@ -53,8 +53,8 @@ impl Running {
         }
     }
 
-    /// Waits for something that is done for the turn. The agent is cut off at once where the node loses the task
-    /// meanwhile: others may run it.
+    /// Waits for work of the turn. Cuts off the agent at once if the node loses the task meanwhile, because another
+    /// node can run the task.
     async fn while_owned<T>(&mut self, live: &LiveTask, mut done: Pin<&mut impl Future<Output = T>>) -> T {
         poll_fn(|cx| {
             let done = done.as_mut().poll(cx);
@@ -68,13 +68,13 @@ impl Running {
 }
 
 impl Runner {
-    /// One turn of the agent.
+    /// Runs one turn of the agent.
     pub(super) async fn turn(&mut self, incoming: Box<Incoming>) -> Result<(), Error> {
         let (progress, command) = (incoming.progress.clone(), incoming.came_by().cloned());
         progress.begin(self.writer.staged());
         let message = self.shared.idempotency.is_on().then(|| incoming.request.message.message_id.clone());
         if let Some(command) = &command {
-            // Before anybody sees what the turn says.
+            // Before readers can see an event of the turn.
             let report = Report::Begun(self.writer.staged());
             Box::pin(self.report(command, report)).await;
         }
@@ -128,13 +128,14 @@ impl Runner {
                 running.timer = Some(Box::pin(sleep(self.shared.limits.linger)));
             }
             if is_flood {
-                // It may have more to say than it lets others do.
+                // The agent may emit without a pause. Other tasks of the runtime need time, too.
                 yield_now().await;
             }
         }
     }
 
-    /// Notes how far a command has come. What cannot be noted is found out by the state of the task.
+    /// Reports the progress of a command. If the report fails, the sender derives the progress from the state of the
+    /// task.
     async fn report(&self, command: &CommandId, report: Report) {
         if let Err(error) = cluster::report(&self.shared, &self.task_ref, command, report).await {
             tracing::warn!(task = %self.task_ref.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");

@@ -1,4 +1,4 @@
-//! Writing an artifact in pieces.
+//! Writes an artifact in chunks.
 
 use std::future::Future;
 
@@ -7,10 +7,10 @@ use nuncio_model::{Artifact, Part, StreamResponse, TaskArtifactUpdateEvent};
 use super::Turn;
 use crate::agent::AgentError;
 
-/// Writes one artifact of a turn, piece by piece; made by [`Turn::artifact`].
+/// Writes one artifact of a turn in chunks. [`Turn::artifact`] creates the writer.
 ///
-/// Each piece reaches the client at once. Dropping the writer says nothing: an artifact whose last piece should be
-/// marked as such ends with [`finish`](Self::finish).
+/// The client receives each chunk at once. Dropping the writer emits nothing. Call [`finish`](Self::finish) to mark the
+/// last chunk.
 #[derive(Debug)]
 pub struct ArtifactWriter<'a> {
     turn: &'a Turn,
@@ -23,31 +23,30 @@ impl<'a> ArtifactWriter<'a> {
         Self { turn, artifact: Artifact::new(&*name, Vec::new()).with_name(name), appends: false }
     }
 
-    /// Gives it an id that is not its name.
+    /// Sets an id that differs from the name.
     pub fn with_id(mut self, id: impl Into<nuncio_model::ArtifactId>) -> Self {
         self.artifact.artifact_id = id.into();
         self
     }
 
-    /// Describes it for people.
+    /// Sets a description for people.
     pub fn with_description(mut self, description: impl Into<Box<str>>) -> Self {
         self.artifact.description = Some(description.into());
         self
     }
 
-    /// Goes on with the artifact of this id, where the task has one: its pieces come behind those. Without this the
-    /// first piece replaces it.
+    /// Appends to the artifact with this id, if the task has one. Otherwise the first chunk replaces the artifact.
     pub fn appending(mut self) -> Self {
         self.appends = true;
         self
     }
 
-    /// Writes the next piece: a text, a file, data.
+    /// Writes the next chunk: a text, a file or data.
     pub fn chunk(&mut self, part: impl Into<Part>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.write(part.into(), false)
     }
 
-    /// Writes the last piece. An empty text only says that the artifact ends, where it has begun.
+    /// Writes the last chunk. An empty text only marks the end of an artifact that has chunks.
     pub fn finish(mut self, part: impl Into<Part>) -> impl Future<Output = Result<(), AgentError>> + Send {
         self.write(part.into(), true)
     }

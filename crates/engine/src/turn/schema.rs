@@ -1,5 +1,5 @@
-//! Structured answers by the JSON schema that a client asks for: found in its message, held against the data before it
-//! is sent.
+//! Structured answers that follow the JSON schema of the client. The message contains the schema, and data is validated
+//! before it is sent.
 
 mod weight;
 
@@ -9,31 +9,32 @@ use nuncio_model::{Part, Value};
 use super::Turn;
 use crate::agent::AgentError;
 
-/// Bytes of a schema, as JSON. A larger one is not used.
+/// The largest size of a schema as JSON, in bytes. A larger schema is refused.
 const SCHEMA_BYTES: usize = 256 << 10;
-/// Bytes that a compiled pattern may take.
+/// The largest size of a compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 1 << 20;
-/// How often a pattern may go back on its steps before it counts as not matching.
+/// The number of backtracking steps after which a pattern does not match.
 const PATTERN_STEPS: usize = 100_000;
-/// Characters of a complaint; what the data holds may be long.
+/// The largest number of characters of a validation error, because the data can be long.
 const COMPLAINT: usize = 500;
 
 impl Turn {
-    /// The JSON schema that the client wants structured data to follow: the member `schema` in the metadata of a part
-    /// of the message, the first that has one.
+    /// The JSON schema for structured data that the client requests: the member `schema` in the metadata of the first
+    /// part of the message that has this member.
     pub fn requested_schema(&self) -> Option<&Value> {
         self.message().parts.iter().find_map(|part| part.metadata()?.get("schema"))
     }
 
-    /// The data as a part, if it follows the requested schema, or if none was requested.
+    /// The data as a part, if the data follows the requested schema, or if no schema was requested.
     ///
-    /// The schema is a stranger's, so what it may do is bounded: references lead to places within it (`#/…`) and to no
-    /// file or network, it is at most 256 KiB and 128 levels deep, and refers to itself no more often than a check can
-    /// follow.
+    /// The schema comes from the client, so its cost is bounded. References lead to places in the schema (`#/…`), and
+    /// to no file or network. The schema is at most 256 KiB large and 128 levels deep, and the number of recursive
+    /// references is limited.
     ///
     /// # Errors
     ///
-    /// The peer reads what does not follow the schema, and where; or why the schema cannot be used.
+    /// If the data does not follow the schema, or if the schema cannot be used. The client reads the reason and the
+    /// place.
     pub fn validated(&self, data: impl Into<Value>) -> Result<Part, AgentError> {
         let data = data.into();
         if let Some(schema) = self.requested_schema() {
@@ -58,12 +59,12 @@ fn check(schema: &Value, data: &Value) -> Result<(), String> {
         .with_pattern_options(patterns)
         .build(schema)
         .map_err(|error| unusable(&error.to_string()))?;
-    // This way is short whatever the schema: it remembers where a recursion has been before.
+    // This check is fast for every schema, because it remembers the visited places of a recursion.
     if validator.is_valid(data) {
         return Ok(());
     }
     let complaint = "the data does not follow the requested schema";
-    // Saying where does not remember.
+    // The search for the place of the fault does not remember visited places.
     if is_recursive {
         return Err(complaint.to_owned());
     }

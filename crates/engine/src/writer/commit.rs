@@ -1,4 +1,4 @@
-//! Commits what is staged: to the store, then to the readers.
+//! Commits staged records to the store, and then publishes them.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::{
     store::{Commit, StoreError},
 };
 
-/// A snapshot is worth its cost once the log after the last one is as long as this.
+/// The least number of records between two snapshots.
 const SNAPSHOT_EVERY: u64 = 256;
 
-/// And so many times as long as the log before it: all those of a task while it runs cost a sixty-third of the one at
-/// its end, and to load it costs no more than its records.
+/// The least ratio of these records to the log before them. All snapshots of a running task then cost a sixty-third of
+/// the last one, and loading a task costs no more than its records.
 const TIMES_BEFORE: u64 = 63;
 
 impl LogWriter {
-    /// Commits what is staged, shows it to the readers, and waits for those that are far behind. `release` lets go of
-    /// the task, unless it is neither parked nor ended: nobody would ever be at work on it again.
+    /// Commits the staged records, publishes them, and waits for slow readers. `release` releases the task if it is
+    /// interrupted or has ended. A running task is never released, because no node would run it again.
     pub(crate) async fn commit(&mut self, release: bool) -> Result<(), Error> {
         let release = release && is_at_rest(self.state);
         if self.batch.is_empty() && (!release || self.released) {
@@ -35,7 +35,7 @@ impl LogWriter {
         if creates && (!self.state.is_terminal() || self.has_much_to_read()) {
             self.shared.register(&self.live);
         }
-        // In a box, so that whoever waits for it has little to carry.
+        // In a box, so that the future of a commit is small.
         let commit = Box::new(Commit {
             scope: self.live.scope.clone(),
             id: self.live.id.clone(),
@@ -78,7 +78,7 @@ impl LogWriter {
             self.epoch = None;
         }
         if is_shared && records.iter().any(|record| matches!(record, Record::Begun(_))) {
-            // A message that came here by command while its task ran elsewhere may have this turn.
+            // A message that arrived as a command, while another node ran the task, may own this turn.
             Box::pin(self.look_up_turns(&records)).await;
         }
         let records = if was_early { Vec::new() } else { records };
@@ -100,7 +100,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Whether a commit was refused because the task was deleted; then nobody else has it.
+    /// Whether a commit was refused because the task was deleted. No other node owns the task then.
     async fn is_deleted(&mut self) -> bool {
         let is_deleted = matches!(self.shared.is_there(&self.live).await, Ok(false));
         if is_deleted {

@@ -15,8 +15,7 @@ use crate::{
 };
 
 impl LogWriter {
-    /// Whether there is room for what carries so many bytes, an event of the agent or a message of the client: in the
-    /// task, and among what all tasks at work hold.
+    /// Checks the limits of the task and of all tasks at work, for an event or a message of this size.
     pub(crate) fn check(&mut self, bytes: usize) -> Result<(), TooMuch> {
         let Limits { task_size, task_events, .. } = self.shared.limits;
         let size = self.size.saturating_add(bytes as u64);
@@ -29,7 +28,7 @@ impl LogWriter {
         self.reserve(size).map_err(TooMuch::Memory)
     }
 
-    /// Stages the task itself, the first record, with how its message was sent.
+    /// Stages the task, which is the first record, with the data of its request.
     pub(crate) fn stage_task(&mut self, task: Task, sent: Option<Sent>) {
         self.state = task.state();
         self.updated = task.status.timestamp.unwrap_or_default();
@@ -39,7 +38,7 @@ impl LogWriter {
         self.reserve_anyway();
     }
 
-    /// Stages a change that carries so many bytes. It takes the next number.
+    /// Stages an event of this size. The event gets the next sequence number.
     pub(crate) fn stage(&mut self, mut event: Arc<StreamEvent>, bytes: usize) -> Result<(), IllegalTransition> {
         self.state = lifecycle::next_state(self.state, &event.response)?;
         if let StreamResponse::StatusUpdate(update) = &event.response {
@@ -55,7 +54,8 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Stages a message of the client, which has its turn at once or `waits` for it, and the command by which it came.
+    /// Stages a message of the client, with the command that brought the message. `waits` says that another turn comes
+    /// first.
     pub(crate) fn stage_received(
         &mut self,
         message: Message,
@@ -71,7 +71,7 @@ impl LogWriter {
         self.acks.extend(command.map(|command| (command.clone(), sequence)));
     }
 
-    /// Stages that the turn of a message begins that has waited for it.
+    /// Stages the begin of the turn of a message that has waited.
     pub(crate) fn stage_begun(&mut self) {
         self.push(Record::Begun(self.staged() + 1));
     }
@@ -82,7 +82,7 @@ impl LogWriter {
         }
     }
 
-    /// What of the staged messages the store is to know again.
+    /// The ids of staged messages that the store must remember.
     pub(super) fn remembered(&mut self) -> Option<Box<Remember>> {
         let messages = std::mem::take(&mut self.remember);
         let since = self.shared.idempotency.since().filter(|_| !messages.is_empty())?;

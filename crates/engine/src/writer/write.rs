@@ -1,4 +1,4 @@
-//! Writes a commit, again where it fails, until it is clear what came of it.
+//! Writes a commit. After a failure, writes again until the result is certain.
 
 use nuncio_limit::Failures;
 use nuncio_model::{Error, TaskId};
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl LogWriter {
-    /// Commits without trying again: of a new task nothing has been promised yet, and the client can try again itself.
+    /// Writes the commit once. A new task has no accepted messages, and the client can try again.
     pub(super) async fn write_once(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
         self.in_doubt = true;
         let outcome = self.shared.store.commit(*commit).await;
@@ -20,11 +20,11 @@ impl LogWriter {
         outcome
     }
 
-    /// Commits, trying again for a while when the store cannot write.
+    /// Writes the commit. If the store cannot write, tries again for a limited time.
     pub(super) async fn write(&mut self, commit: Box<Commit>) -> Result<Committed, StoreError> {
         let begun = Instant::now();
         let outcome = match self.shared.store.commit(Commit::clone(&commit)).await {
-            // In a box, because it is rare and larger than all else that a runner waits for.
+            // In a box, because this path is rare, and its future is larger than all others of a runner.
             Err(error) if error.is_transient() => Box::pin(self.write_again(&commit, error, begun)).await,
             outcome => outcome,
         };
@@ -39,8 +39,8 @@ impl LogWriter {
         outcome
     }
 
-    /// Commits although a message is known of another task: it was sent to both at the same moment, or they were told
-    /// apart too late. What else is in the commit must not be lost with it.
+    /// Writes the commit without message ids that another task already has: the message was sent to both tasks at the
+    /// same time, or was not recognized as a duplicate. The other records of the commit must not be lost.
     async fn write_anyway(&self, mut commit: Box<Commit>, other: &TaskId) -> Result<Committed, StoreError> {
         tracing::warn!(task = %self.live.id, %other, "a message was sent to two tasks under one id");
         commit.remember = None;
@@ -50,7 +50,7 @@ impl LogWriter {
         }
     }
 
-    /// Tries a commit that failed again and again, until its time is over or it is clear what came of it.
+    /// Tries a failed commit again, until the time limit or until the result is certain.
     async fn write_again(
         &self,
         commit: &Commit,
@@ -73,8 +73,8 @@ impl LogWriter {
         Err(error)
     }
 
-    /// Finds a commit that was written although it failed. Nobody else writes under its epoch, so a log that ends where
-    /// it ends has it; where another node has gone on with the task, the records tell.
+    /// Finds a commit that was written although it failed. No other writer uses this epoch, so a log that ends at the
+    /// last record of the commit contains it. If another node has written since, the records are compared.
     async fn find_written(&self, commit: &Commit) -> Result<Committed, StoreError> {
         let stored = self.shared.store.load(&commit.scope, &commit.id).await?.ok_or(StoreError::Conflict)?;
         let is_written = if stored.epoch == commit.epoch {
@@ -82,11 +82,11 @@ impl LogWriter {
         } else {
             stored.sequence >= commit.sequence() && self.has_records(commit).await?
         };
-        // It is unknown whether there are pending pushes. An unneeded look at the outbox does no harm.
+        // It is unknown whether the commit owes pushes. An unnecessary look at the outbox is harmless.
         is_written.then_some(Committed { epoch: commit.epoch, has_pending_push: true }).ok_or(StoreError::Conflict)
     }
 
-    /// Whether these very records are in the log: a message among them is not to be taken to another node once more.
+    /// Whether the log contains exactly these records. Messages in the log must not be forwarded to another node.
     async fn has_records(&self, commit: &Commit) -> Result<bool, StoreError> {
         let Commit { scope, id, expected, records, .. } = commit;
         match self.shared.store.events_after(scope, id, *expected, Portion::records(records.len())).await {

@@ -1,19 +1,19 @@
-//! How much work a schema can make, counted before it is used: a few definitions that refer to each other twice make
-//! more than a check can ever do.
+//! The cost of a schema, counted before the schema is used: a few definitions with two references each can need an
+//! exponential number of checks.
 //!
-//! Whatever the schema holds is counted as if it were a schema: what is a value and what is not depends on where it
-//! stands, and counting too much does no harm.
+//! Every value in the schema is counted like a schema, because only the position distinguishes values from schemas. An
+//! overestimate is harmless.
 
 use std::{collections::HashMap, ptr};
 
 use nuncio_model::Value;
 
-/// Subschemas that a schema may come to when each reference is replaced by what it refers to.
+/// The largest number of subschemas after each reference is replaced by its target.
 const HEAVIEST: u64 = 50_000;
-/// How deep it may be, with references followed.
+/// The largest depth, with references followed.
 const DEEPEST: usize = 128;
 
-/// Whether a schema is recursive, or why it is too much, or cannot be counted.
+/// Whether a schema is recursive, or the reason why the schema is too large or cannot be counted.
 pub(super) fn weigh(schema: &Value) -> Result<bool, String> {
     let mut scales = Scales { root: schema, known: HashMap::new(), is_recursive: false };
     match scales.value(schema, DEEPEST)? {
@@ -24,7 +24,7 @@ pub(super) fn weigh(schema: &Value) -> Result<bool, String> {
 
 struct Scales<'a> {
     root: &'a Value,
-    /// Weights by the place of an object in memory; `None` while it is being weighed.
+    /// The weights by the address of an object; `None` while the object is being weighed.
     known: HashMap<usize, Option<u64>>,
     is_recursive: bool,
 }
@@ -65,7 +65,8 @@ impl<'a> Scales<'a> {
                 self.value(target, depth)
             }
             ("$dynamicRef" | "$recursiveRef", Value::String(_)) => Err(format!("{name} is not supported")),
-            // References below it would be relative to it; in draft 4 it is called `id`, as much else is.
+            // Nested references would be relative to this id. Draft 4 calls the member `id`, which is also a common
+            // name.
             ("$id", Value::String(_)) if !ptr::eq(of, self.root) => Err("an inner $id is not supported".to_owned()),
             ("$schema", Value::String(draft)) if draft.contains("draft-04") => {
                 Err("draft 4 is not supported".to_owned())
@@ -81,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// Definitions each of which refers to the next one so many times.
+    /// Definitions, each with `width` references to the next one.
     fn chain(length: usize, times: usize) -> Value {
         let mut definitions = serde_json::Map::new();
         for number in 0..length {
