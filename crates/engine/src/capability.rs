@@ -1,10 +1,11 @@
-//! What the card promises and demands, checked before an operation runs (section 3.3.4).
+//! Checks the capabilities and requirements of the card before an operation runs (section 3.3.4 "Capability
+//! Validation").
 
 use nuncio_model::{AgentCard, Call, Error, ErrorKind, Part, Request};
 
 use crate::shared::Shared;
 
-/// Refuses a call of something that the card does not declare, or without an extension that it requires.
+/// Refuses a call of a capability that the card does not declare, or a call without a required extension.
 pub(crate) fn check(shared: &Shared, request: &Request) -> Result<(), Error> {
     let capabilities = &shared.card.capabilities;
     match &request.call {
@@ -47,11 +48,11 @@ pub(crate) fn no_push() -> Error {
     Error::new(ErrorKind::PushNotificationNotSupported, "this agent does not send push notifications")
 }
 
-/// Refuses parts of a media type that neither the card nor a skill of it takes (SEND-4). A card that names none takes
-/// any, and so does a part that names none.
+/// Refuses parts with a media type that neither the card nor one of its skills accepts (section 3.1.1 "Send Message").
+/// A card without media types accepts all types. A part without a media type is accepted.
 ///
-/// Data of a vendor's type is not refused beside a part that the agent takes. Some frameworks add such data to each
-/// message for peers of the same framework: AG2 adds its history of the conversation.
+/// Data of a vendor type is ignored if the agent accepts another part of the message. Some frameworks add such data to
+/// each message for agents of the same framework: AG2 adds its history of the conversation.
 pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), Error> {
     let is_taken = |part: &Part| {
         let Some(media_type) = part.media_type() else { return true };
@@ -72,10 +73,10 @@ pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), 
     Ok(())
 }
 
-/// Refuses a message whose client accepts none of the media types that the card and its skills produce
-/// (`acceptedOutputModes`, section 3.2.2). A card that names none may produce any. All text can be read as
-/// `text/plain`. A client that accepts `application/json` alone gets text, too: CrewAI sends this with each message, and
-/// reads text.
+/// Refuses a message whose client accepts none of the media types of the card and its skills (`acceptedOutputModes`,
+/// section 3.2.2 "SendMessageConfiguration"). A card without media types can produce all types. All text is also
+/// `text/plain`. A client that accepts only `application/json` gets text, too: CrewAI sends this value with each
+/// message, and reads text.
 pub(crate) fn check_output_modes(card: &AgentCard, accepted: &[String]) -> Result<(), Error> {
     let accepted = || accepted.iter().map(|mode| mode.trim()).filter(|mode| !mode.is_empty());
     let meets = |mode: &str| accepted().any(|wanted| meets(mode, wanted));
@@ -99,7 +100,7 @@ pub(crate) fn check_output_modes(card: &AgentCard, accepted: &[String]) -> Resul
     .with_metadata("acceptedOutputModes", accepted().collect::<Vec<_>>().join(",")))
 }
 
-/// Whether what is produced by a mode of a card can be what a client wants.
+/// Whether the output of a mode of a card can match a media type of the client.
 fn meets(mode: &str, wanted: &str) -> bool {
     takes(mode, wanted) || takes(wanted, mode) || is_text(mode) && takes("text/plain", wanted)
 }
@@ -108,7 +109,7 @@ fn is_text(mode: &str) -> bool {
     takes("text/*", mode) || takes("text", mode)
 }
 
-/// Whether a mode of a card (`text/plain`, `image/*`, `*/*`, `text`) covers a media type. Parameters do not count.
+/// Whether a mode of a card (`text/plain`, `image/*`, `*/*`, `text`) includes a media type. Parameters are ignored.
 fn takes(mode: &str, media_type: &str) -> bool {
     let essence = |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let (mode, media_type) = (essence(mode), essence(media_type));

@@ -1,27 +1,27 @@
-//! The seam to webhooks: what decides whether a URL may be called. Delivery itself reads the store's outbox.
+//! The interface to webhooks: the guard of URLs. The dispatcher reads the outbox of the store.
 
 use async_trait::async_trait;
 use nuncio_model::{Error, ErrorKind, PushConfigId, Scope, TaskId, TaskPushNotificationConfig};
 
 use crate::{shared::Shared, store::PushConfig};
 
-/// Decides whether a webhook may be registered.
+/// Decides whether a webhook can be registered.
 #[async_trait]
 pub trait PushGuard: Send + Sync + 'static {
     /// # Errors
     ///
-    /// `InvalidParams` that names the field and the reason: a scheme or an address that is not allowed, a header value
-    /// that cannot be sent.
+    /// `InvalidParams` with the field and the reason, for example a forbidden scheme or address, or an invalid header
+    /// value.
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<(), Error>;
 }
 
-/// The configurations of a task.
+/// The push configurations of a task.
 pub(crate) async fn known(shared: &Shared, scope: &Scope, task: &TaskId) -> Result<Vec<PushConfig>, Error> {
     shared.store.push_configs(scope, task).await?.ok_or_else(|| Error::task_not_found(task.as_str()))
 }
 
-/// Gives a configuration to a task, and gives its id: one that is empty is that of the task, and one that is missing is
-/// made.
+/// Adds the id of the task to a configuration, and returns the id of the configuration. An empty id becomes the id of
+/// the task, and a missing id is generated.
 pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, task: &TaskId) -> &'config PushConfigId {
     config.task_id = Some(task.clone());
     let id = config.id.get_or_insert_with(PushConfigId::generate);
@@ -50,7 +50,7 @@ pub(crate) async fn add(
         )
         .with_metadata("limit", "push_configs"));
     }
-    // The store knows where that begins.
+    // The store sets the first record to deliver.
     let stored = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };
     if shared.store.put_push_config(scope, stored).await? {
         Ok(config)

@@ -1,4 +1,4 @@
-//! An entry of a task's log.
+//! A record of the log of a task.
 
 use std::sync::Arc;
 
@@ -11,46 +11,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::size;
 
-/// One change of a task, numbered 1, 2, 3 … within it. The log of these is the truth; a task is what they fold to.
+/// A change of a task. Records of a task are numbered 1, 2, 3 …, and the task is the fold of its records.
 #[derive(Debug, Clone)]
 pub enum Record {
-    /// A change that readers see. The first record of every log is one: the task as it was submitted.
+    /// A change that readers see. The first record of each log is such a change: the submitted task.
     Update(Arc<StreamEvent>),
-    /// The same, of a first record whose message was sent with something beside it.
+    /// A first record with the data of its request.
     Submitted(Arc<Submitted>),
-    /// A message of the client that came to the task.
+    /// A message of the client.
     Received(Arc<Received>),
-    /// The turn of the message begins that has waited longest; in the log at this place.
+    /// The begin of the turn of the message that has waited longest, with its sequence number.
     Begun(u64),
 }
 
-/// The task as it was submitted, and how its message was sent.
+/// The submitted task, with the data of its request.
 #[derive(Debug)]
 pub struct Submitted {
     /// The change that readers see.
     pub event: Arc<StreamEvent>,
-    /// How its message was sent.
+    /// The data of the request.
     pub sent: Sent,
 }
 
-/// What a request says beside its message, for a turn that is run later than it came, or again: readers do not see it.
-/// A webhook is no part of it.
+/// The data of a request beside its message, for a turn that runs later or again. Readers do not see the data. A
+/// webhook is not part of the data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
-    /// How the client wanted it handled.
+    /// The configuration of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Box<SendMessageConfiguration>>,
     /// The metadata of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Box<Struct>>,
-    /// The extensions that were active.
+    /// The active extensions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<Box<str>>,
 }
 
 impl Sent {
-    /// What a request says beside its message, if anything.
+    /// The data of a request beside its message, if there is any.
     pub(crate) fn of(request: &SendMessageRequest, extensions: &[Box<str>]) -> Option<Self> {
         let configuration = request.configuration.as_ref().filter(|it| ***it != SendMessageConfiguration::default());
         if configuration.is_none() && request.metadata.is_none() && extensions.is_empty() {
@@ -61,17 +61,17 @@ impl Sent {
     }
 }
 
-/// A client's message in a log.
+/// A message of the client in a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
-    /// The place in the log.
+    /// The sequence number.
     pub sequence: u64,
     /// The message.
     pub message: Message,
-    /// Whether it waits behind another message's turn; its own begins with a record. That of any other begins with
-    /// this.
+    /// Whether the message waits behind another turn. Its turn then begins with a record of its own. Otherwise the turn
+    /// begins with this record.
     pub waits: bool,
-    /// How it was sent, where that says anything.
+    /// The data of the request, if there is any.
     pub sent: Option<Box<Sent>>,
 }
 
@@ -81,17 +81,17 @@ impl Record {
         Self::Update(Arc::new(StreamEvent::new(Some(sequence), response)))
     }
 
-    /// A message that came to the task, and has its turn at once.
+    /// A message whose turn begins at once.
     pub fn received(sequence: u64, message: Message) -> Self {
         Self::Received(Arc::new(Received { sequence, message, waits: false, sent: None }))
     }
 
-    /// A message that came to the task, and waits for its turn.
+    /// A message that waits for its turn.
     pub fn waiting(sequence: u64, message: Message) -> Self {
         Self::Received(Arc::new(Received { sequence, message, waits: true, sent: None }))
     }
 
-    /// Keeps how the message of this record was sent, if that says anything; nothing where it has none.
+    /// Adds the data of the request to a record with a message. Other records stay unchanged.
     pub fn sent_with(self, sent: Option<Sent>) -> Self {
         match (self, sent) {
             (Self::Received(received), Some(sent)) => {
@@ -105,7 +105,7 @@ impl Record {
         }
     }
 
-    /// The place in the log.
+    /// The sequence number.
     pub fn sequence(&self) -> u64 {
         match self {
             Self::Update(event) => event.sequence.unwrap_or_default(),
@@ -115,8 +115,8 @@ impl Record {
         }
     }
 
-    /// How many bytes it carries: text, files, data and metadata, as
-    /// [`Limits::task_size`](crate::Limits::task_size) counts them.
+    /// The size of the content in bytes: text, files, data and metadata, as counted by
+    /// [`Limits::task_size`](crate::Limits::task_size).
     pub fn size(&self) -> usize {
         match self {
             Self::Update(event) => weight::of_event(&event.response),
@@ -128,7 +128,7 @@ impl Record {
         }
     }
 
-    /// What readers see of it.
+    /// The change that readers see, if there is one.
     pub fn as_update(&self) -> Option<&Arc<StreamEvent>> {
         match self {
             Self::Update(event) => Some(event),

@@ -1,4 +1,4 @@
-//! What all parts of an engine share.
+//! The state that all parts of an engine share.
 
 use std::{
     future::Future,
@@ -56,9 +56,9 @@ pub(crate) struct Shared {
     pub(crate) zombies: Zombies,
     pub(crate) members: Membership,
     pub(crate) housekeeping: BackgroundHousekeeping,
-    /// Webhooks of tasks to be.
+    /// Webhooks of future tasks.
     pub(crate) early: EarlyWebhooks,
-    /// Whether tasks of an agent of another name are taken over.
+    /// Whether the engine adopts the tasks of an agent of another name.
     pub(crate) adopts: bool,
     /// The name of the agent in the store; `None` for the card's name.
     pub(crate) store_owner: Option<String>,
@@ -68,20 +68,20 @@ pub(crate) struct Shared {
 const SMALL: usize = 1024;
 
 impl Shared {
-    /// Runs something on its own, as long as there is a runtime to run it.
+    /// Spawns a future if there is a runtime.
     pub(crate) fn spawn(future: impl Future<Output = ()> + Send + 'static) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(future);
         }
     }
 
-    /// Counts a turn of this caller that is about to run, if another may.
+    /// Counts a new turn of this caller, or fails.
     pub(crate) fn turn_begins(&self, scope: &Scope) -> Result<(), Error> {
         self.may_work()?;
         self.turns.begin(&scope.principal, Some(&self.limits))
     }
 
-    /// The engine, after a pause; none once it has ended, or is told to stop meanwhile.
+    /// The engine after a pause; `None` if the engine has ended, or stops meanwhile.
     pub(crate) async fn after(shared: &Weak<Self>, left: &CancellationToken, pause: Duration) -> Option<Arc<Self>> {
         select! {
             () = sleep(pause) => shared.upgrade(),
@@ -95,7 +95,7 @@ impl Shared {
         (bytes >= SMALL).then(|| self.memory.take(principal, bytes)).transpose()
     }
 
-    /// Fails where this node does not know that it lives, and must not take on anything.
+    /// Fails if this node has no valid lease. The node must not accept work then.
     pub(crate) fn may_work(&self) -> Result<(), Error> {
         if self.members.is_live() {
             return Ok(());
@@ -103,17 +103,17 @@ impl Shared {
         Err(not_now("this node has lost touch with the task store; try again later"))
     }
 
-    /// Fails where no turn of this caller may begin now.
+    /// Fails if no turn of this caller can begin now.
     pub(crate) fn turn_may_begin(&self, scope: &Scope) -> Result<(), Error> {
         self.turn_begins(scope).map(|()| self.turns.end(&scope.principal))
     }
 
-    /// The task, live from now on, and as the store has it. Tasks of other scopes are as if they were not there.
+    /// The task, live from now on, in the state of the store. A task of another scope is not found.
     pub(crate) async fn attach(self: &Arc<Self>, scope: &Scope, id: &TaskId) -> Result<TaskRef, Error> {
         let task_ref = self.registry.find_or_insert(scope, id);
         let is_shared = self.store.cluster().is_some();
         if is_shared {
-            // First, so that nothing is missed between the look at the store and the first signal.
+            // Listen before the store is read, so that no signal is missed.
             Box::pin(self.members.listen(self, Topic::of(id))).await;
         }
         let mut is_known = true;
@@ -140,7 +140,7 @@ impl Shared {
         if is_there && is_begun { Ok(task_ref) } else { Err(Error::task_not_found(id.as_str())) }
     }
 
-    /// Waits until what is known of a task here is what the store has of it now, where this node is writing to it.
+    /// If this node is writing the task, waits until the records of the store are published here.
     pub(crate) async fn keep_abreast(&self, task_ref: &TaskRef) -> Result<(), Error> {
         if !task_ref.lock().is_committing {
             return Ok(());
@@ -153,8 +153,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits for a task that is being created here, where somebody may have seen it in the store already. Whether there is
-    /// one.
+    /// Waits for a task that is being created here, if the store has it already and another caller may have read it.
+    /// Returns whether the task exists.
     async fn begun(&self, task_ref: &TaskRef) -> Result<bool, Error> {
         if self.store.load(&task_ref.scope, &task_ref.id).await?.is_none() {
             return Ok(false);
@@ -163,8 +163,8 @@ impl Shared {
         Ok(task_ref.lock().sequence > 0)
     }
 
-    /// Makes a new task one that can be found, and be cut off when the engine stops or the lease is over. Either the
-    /// stop finds it there, or it finds the stop here.
+    /// Adds a new task to the registry, so that a stop of the engine or the end of the lease can cut it off. A
+    /// concurrent stop finds the task in the registry, or the stop is found here.
     pub(crate) fn register(&self, live: &Arc<LiveTask>) {
         self.registry.insert(live);
         if !self.members.is_live() {
@@ -175,7 +175,7 @@ impl Shared {
         }
     }
 
-    /// Ends a turn that runs, because the engine stops.
+    /// Cuts off a running turn because the engine stops.
     pub(crate) fn cut_off(&self, live: &LiveTask) {
         live.tell_runner(if self.agent.resumes() {
             Control::Leave

@@ -8,22 +8,22 @@ use nuncio_model::{
 
 use crate::record::Sent;
 
-/// Why there is no room for an event or a message.
+/// The reason why an event or a message is refused.
 #[derive(Debug)]
 pub(crate) enum TooMuch {
-    /// Its task has too much already.
+    /// The task is at its own limit.
     OfTask {
-        /// The limit's name.
+        /// The name of the limit.
         limit: &'static str,
         reason: &'static str,
         most: u64,
     },
-    /// All tasks at work have, or those of one caller.
+    /// All tasks at work, or those of one caller, are at the memory limit.
     Memory(Error),
 }
 
 impl TooMuch {
-    /// The limit's name.
+    /// The name of the limit.
     pub(crate) fn limit(&self) -> &str {
         match self {
             Self::OfTask { limit, .. } => limit,
@@ -59,14 +59,15 @@ pub(crate) fn of_request(request: &SendMessageRequest) -> usize {
     of_message(&request.message) + of_struct(request.metadata.as_deref())
 }
 
-/// What a request says beside its message.
+/// The size of the data of a request beside its message.
 pub(crate) fn of_sent(sent: Option<&Sent>) -> usize {
     let Some(Sent { configuration, metadata, extensions }) = sent else { return 0 };
     let modes = configuration.as_ref().map_or(0, |it| it.accepted_output_modes.iter().map(String::len).sum::<usize>());
     modes + of_struct(metadata.as_deref()) + extensions.iter().map(|it| it.len()).sum::<usize>()
 }
 
-/// Refuses a message that no task has room for, with the metadata of the one that it begins: `PayloadTooLarge`.
+/// Refuses a message that exceeds the task size, with the metadata of the task to create. The error is
+/// `PayloadTooLarge`.
 pub(crate) fn check_message(message: &Message, of_task: Option<&Struct>, most: u64) -> Result<(), Error> {
     let size = of_message(message) + of_struct(of_task);
     if size as u64 <= most {

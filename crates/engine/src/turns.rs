@@ -1,4 +1,4 @@
-//! The turns that run on this node: how many, and whether more may.
+//! The running turns of this node: their number and their limits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -8,10 +8,10 @@ use tokio::sync::Notify;
 
 use crate::limits::Limits;
 
-/// Counts turns, and says when the engine stops.
+/// Counts turns and reports the stop of the engine.
 ///
-/// Who begins a turn writes the count and then reads the flag; who stops the engine writes the flag and then reads the
-/// count. Both in one order for all, so at least one sees the other.
+/// A new turn writes the count and then reads the flag; a stop writes the flag and then reads the count. Both use one
+/// total order, so at least one of them sees the other.
 pub(crate) struct Turns {
     running: AtomicUsize,
     idle: Notify,
@@ -35,13 +35,13 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// How many run.
+    /// The number of running turns.
     pub(crate) fn running(&self) -> usize {
         self.running.load(Ordering::SeqCst)
     }
 
-    /// Counts a turn of this caller that is about to run, if another may. Without limits, only that it may at all: what
-    /// ends a task is not refused for want of room.
+    /// Counts a new turn of this caller, or fails at a limit. Without limits, fails only if the engine stops: the end
+    /// of a task is not refused at a limit.
     pub(crate) fn begin(&self, principal: &Principal, limits: Option<&Limits>) -> Result<(), Error> {
         const WHAT: &str = "turns are running";
         let others = self.running.fetch_add(1, Ordering::SeqCst);
@@ -73,12 +73,12 @@ impl Turns {
         }
     }
 
-    /// From now on no turn begins.
+    /// Refuses new turns from now on.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
     }
 
-    /// Fails where none begins any more.
+    /// Fails if new turns are refused.
     pub(crate) fn may_begin(&self) -> Result<(), Error> {
         if self.are_draining() { Err(stopping()) } else { Ok(()) }
     }
@@ -87,7 +87,7 @@ impl Turns {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// From now on those that run are to be cut off.
+    /// Marks that running turns are being cut off.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
     }
@@ -96,7 +96,7 @@ impl Turns {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// Waits until none runs. Only once they drain.
+    /// Waits until no turn runs. Call [`Self::drain`] first.
     pub(crate) async fn rest(&self) {
         loop {
             let idle = self.idle.notified();
@@ -108,13 +108,13 @@ impl Turns {
     }
 }
 
-/// The error for what a client wants while the engine stops.
+/// The error for calls while the engine stops.
 pub(crate) fn stopping() -> Error {
     not_now("the server is stopping; try again later")
 }
 
-/// The error for whoever waits for a task that is in the store, with its message, while the engine stops: to send that
-/// again would be to have it done twice.
+/// The error for callers that wait for a stored task while the engine stops. The client must not send the message
+/// again, because the turn would run twice.
 pub(crate) fn stopping_at(id: &TaskId) -> Error {
     let advice = "read it after the restart instead of sending again";
     not_now(&format!("the server is stopping; task {id} is stored: {advice}")).with_metadata("taskId", id.as_str())

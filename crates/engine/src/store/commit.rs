@@ -1,4 +1,4 @@
-//! What is written of a task, and what came of it.
+//! The content and the result of a commit.
 
 use std::sync::Arc;
 
@@ -7,59 +7,60 @@ use nuncio_model::{ContextId, MessageId, Scope, Task, TaskId, TaskState, Timesta
 use super::{CommandId, PushConfig};
 use crate::record::Record;
 
-/// What a commit writes.
+/// The content of a commit.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
-    /// The task.
+    /// The id of the task.
     pub id: TaskId,
-    /// Its context.
+    /// The context of the task.
     pub context: ContextId,
     /// The sequence number of the last record in the log; 0 creates the task.
     pub expected: u64,
-    /// The epoch under which the task is owned; 0 where this creates it.
+    /// The epoch under which the task is owned; 0 for a new task.
     pub epoch: u64,
     /// The records, numbered from `expected` + 1 without a gap.
     pub records: Vec<Record>,
-    /// The state after them.
+    /// The state after the records.
     pub state: TaskState,
-    /// The time of the status after them.
+    /// The timestamp of the status after the records.
     pub updated: Timestamp,
-    /// Whether the writer lets go of the task: it is parked or has ended. Otherwise it is running.
+    /// Whether the writer releases the task: it is interrupted or has ended. Otherwise the task is running.
     pub released: bool,
-    /// The task after the records, when it is worth writing: at the first commit, when the task parks or ends, and now
-    /// and then between, so that loading a task stays cheap.
+    /// The task after the records, if a snapshot is due: at the first commit, when the task is interrupted or ends, and
+    /// sometimes between, so that loading a task stays cheap.
     pub snapshot: Option<Arc<Task>>,
-    /// Push configurations that come with the task's creation; every record is pending for them.
+    /// The push configurations of a new task. All records are pending for them.
     pub push_configs: Vec<PushConfig>,
-    /// Commands whose messages are in the records, each with the number of its record: they are taken with the commit.
+    /// Commands whose messages are in the records, each with the sequence number of its record. The commit acknowledges
+    /// the commands.
     pub acks: Vec<(CommandId, u64)>,
-    /// Messages in the records that are to be known again.
+    /// The ids of messages in the records that the store must remember.
     pub remember: Option<Box<Remember>>,
 }
 
 impl Commit {
-    /// The sequence number of the last record after it.
+    /// The sequence number of the last record after the commit.
     pub fn sequence(&self) -> u64 {
         self.expected + self.records.len() as u64
     }
 }
 
-/// Messages that a commit remembers, for the commit's scope: with its task, and with the time of the commit by the
-/// store's clock. They are forgotten with the task, and some time after a later commit says that their time is over.
+/// The message ids that a commit remembers for its scope, with the task and the time of the commit by the clock of the
+/// store. The store forgets them with the task, and some time after a later commit moves `since` beyond them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remember {
-    /// Their ids, none of them twice.
+    /// The ids, without duplicates.
     pub messages: Vec<MessageId>,
-    /// A message that was remembered before this is not known any more, and is remembered anew.
+    /// The start of the window. A message id that was remembered earlier is forgotten.
     pub since: Timestamp,
 }
 
-/// What a commit did.
+/// The result of a commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Committed {
-    /// The epoch under which the committer owns the task from now on.
+    /// The epoch under which the writer owns the task after the commit.
     pub epoch: u64,
     /// Whether push configurations have pending records now.
     pub has_pending_push: bool,

@@ -1,31 +1,31 @@
-//! What can go wrong with a store.
+//! The errors of a store.
 
 use nuncio_limit::not_now;
 use nuncio_model::{Error, ErrorKind, TaskId};
 
-/// Why a store could not do what it was asked.
+/// The reason why a store call failed.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Somebody else wrote to the task, or owns it now.
+    /// Another writer has written the task, or owns the task.
     #[error("the task was changed by another writer")]
     Conflict,
-    /// A message that was to be remembered is remembered already, with this task.
+    /// The message id is already remembered, with this task.
     #[error("task {0} has the message already")]
     Duplicate(TaskId),
-    /// Records that were asked for are no longer kept.
+    /// The store has dropped the requested records.
     #[error("the records are no longer kept")]
     Compacted,
-    /// The page token was not made by this store.
+    /// The page token is invalid.
     #[error("the page token is not valid")]
     BadPageToken,
-    /// There is no room; try again when there is.
+    /// The store is full. Try again when there is space.
     #[error("the store is full")]
     Full(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It did not answer, or answered with an error; trying again may help.
+    /// The store did not answer, or answered with an error. Trying again may help.
     #[error("the store is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// What it holds cannot be read.
+    /// The stored data cannot be read.
     #[error("a stored record cannot be read")]
     Corrupt(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -45,7 +45,7 @@ pub(crate) const DEDUP: &str = "dedup";
 /// The same metadata in commands that earlier releases have stored.
 pub(crate) const EARLIER_DEDUP: &str = "repeated";
 
-/// What a peer is told.
+/// The error for the client.
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {

@@ -1,26 +1,26 @@
-//! Which tasks are wanted of a list, and a page of them.
+//! The query and the result of a list of tasks.
 
 use std::sync::Arc;
 
 use nuncio_model::{ContextId, Task, TaskState, Timestamp};
 
-/// Which tasks of a scope.
+/// The filter of a list of tasks in a scope.
 #[derive(Debug, Clone, Default)]
 pub struct ListQuery {
-    /// Only of this context.
+    /// Only tasks of this context.
     pub context: Option<ContextId>,
-    /// Only in this state.
+    /// Only tasks in this state.
     pub state: Option<TaskState>,
-    /// Only with a status of this time or later.
+    /// Only tasks with a status of this time or later.
     pub updated_since: Option<Timestamp>,
-    /// How many, 1 to 100.
+    /// The page size, 1 to 100.
     pub page_size: usize,
-    /// Where the page begins: the token of the page before.
+    /// The token of the previous page.
     pub page_token: Option<Box<str>>,
-    /// Whether the artifacts are wanted; a store may leave them out otherwise.
+    /// Whether the artifacts are needed. Otherwise a store can omit them.
     pub artifacts: bool,
-    /// About how many bytes the tasks of the page may take, as the store has them; there is at least one task. `None`
-    /// for any number. Tasks that do not fit are not read: they are on the next page.
+    /// The approximate size limit of a page in bytes. A page has at least one task. `None` means no limit. Tasks beyond
+    /// the limit are not read; they are on the next page.
     pub page_bytes: Option<usize>,
 }
 
@@ -29,8 +29,8 @@ pub struct ListQuery {
 pub struct ListPage {
     /// The tasks.
     pub tasks: Vec<Arc<Task>>,
-    /// Where the next page begins; `None` on the last.
+    /// The token of the next page; `None` on the last page.
     pub next: Option<Box<str>>,
-    /// How many tasks match in all.
+    /// The number of tasks that match the filter.
     pub total: usize,
 }

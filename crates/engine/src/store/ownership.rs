@@ -1,4 +1,4 @@
-//! Whose a task is, and what is found of those that nobody sees to.
+//! The ownership of tasks, and tasks without a runner.
 
 use std::sync::Arc;
 
@@ -6,60 +6,60 @@ use nuncio_model::{Scope, Task, TaskId};
 
 use super::{Command, NodeId};
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Debug, Clone)]
 pub enum Claim {
     /// This node owns the task.
     Owned {
         /// The task.
         stored: Stored,
-        /// Whether a node was at work on it, one that is gone or this one: its turn has to be run again, or failed.
+        /// Whether a node was running the task: a failed node or this node. The last turn must run again or fail.
         abandoned: bool,
-        /// Commands to the task that nobody has taken, oldest first.
+        /// The unacknowledged commands for the task, oldest first.
         commands: Vec<Command>,
     },
-    /// This node lives and is at work on it.
+    /// Another node runs the task.
     Held(NodeId),
 }
 
-/// A task as a store gives it.
+/// A task with its position and epoch in the store.
 #[derive(Debug, Clone)]
 pub struct Stored {
-    /// The task as of the record `sequence`.
+    /// The task at the record `sequence`.
     pub task: Arc<Task>,
-    /// The sequence number of its last record.
+    /// The sequence number of the last record.
     pub sequence: u64,
-    /// The epoch under which it is owned.
+    /// The epoch under which the task is owned.
     pub epoch: u64,
 }
 
 /// A task that a crash left running.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Orphan {
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
-    /// The task.
+    /// The id of the task.
     pub id: TaskId,
 }
 
-/// A page of the tasks that a node is at work on.
+/// A page of the tasks that a node runs.
 #[derive(Debug, Default)]
 pub struct AtWorkPage {
     /// The tasks.
     pub tasks: Vec<AtWork>,
-    /// What to give for the next page; `None` on the last.
+    /// The cursor of the next page; `None` on the last page.
     pub next: Option<Box<str>>,
 }
 
-/// A task that a node is at work on.
+/// A task that a node runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtWork {
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
-    /// The task.
+    /// The id of the task.
     pub id: TaskId,
-    /// The epoch under which the node owns it.
+    /// The epoch under which the node owns the task.
     pub epoch: u64,
-    /// The sequence number of its last record.
+    /// The sequence number of the last record.
     pub sequence: u64,
 }

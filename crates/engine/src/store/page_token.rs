@@ -1,19 +1,19 @@
-//! Where a page of a list begins, as text that says nothing to a client.
+//! An opaque token for the position of a page in a list.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nuncio_model::{TaskId, Timestamp};
 
 use super::{ListQuery, StoreError};
 
-/// A place in the order of a list: behind the task with this time of status and this id.
+/// A position in a list: after the task with this timestamp and id.
 ///
-/// It names a place and not a task, so it stays right when the task changes or goes. It is good for the list that it is
-/// of: with other filters the place would be one that no page of that list ended at. The size of pages may change.
+/// The token names a position and not a task, so the token stays valid if the task changes or is deleted. The token is
+/// valid only for a list with the same filters. The page size can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageToken {
-    /// The time of the status of the last task of the page before.
+    /// The timestamp of the last task of the previous page.
     pub updated: Timestamp,
-    /// Its id.
+    /// The id of this task.
     pub id: TaskId,
 }
 
@@ -21,7 +21,7 @@ const SECONDS: usize = size_of::<i64>();
 const TIME: usize = SECONDS + size_of::<i32>();
 
 impl PageToken {
-    /// The token's text for this list: base64url of a check sum, the time and the id.
+    /// The text of the token for this list: base64url of a checksum, the timestamp and the id.
     pub fn encode(&self, query: &ListQuery) -> Box<str> {
         let (seconds, nanoseconds) = self.updated.into_parts();
         let mut place = Vec::with_capacity(TIME + self.id.as_str().len());
@@ -31,33 +31,33 @@ impl PageToken {
         seal(&query.filters(), &place)
     }
 
-    /// Reads a token.
+    /// Decodes a token.
     ///
     /// # Errors
     ///
-    /// `BadPageToken` when [`encode`](Self::encode) did not make it, or made it for a list with other filters.
+    /// `BadPageToken` if [`encode`](Self::encode) did not create the token, or created it for other filters.
     pub fn decode(text: &str, query: &ListQuery) -> Result<Self, StoreError> {
         read(text, query).ok_or(StoreError::BadPageToken)
     }
 }
 
 impl ListQuery {
-    /// The token of this query, if it has one.
+    /// The token of this query, if there is one.
     ///
     /// # Errors
     ///
-    /// Those of [`PageToken::decode`].
+    /// The errors of [`PageToken::decode`].
     pub fn place(&self) -> Result<Option<PageToken>, StoreError> {
         self.page_token.as_deref().map(|text| PageToken::decode(text, self)).transpose()
     }
 
-    /// The filters as bytes, none where there are none.
+    /// The filters as bytes; empty if there are no filters.
     fn filters(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Some(context) = &self.context {
             bytes.extend_from_slice(b"context");
             bytes.extend_from_slice(context.as_str().as_bytes());
-            // No text has such a byte, so that the end of an id is told from what follows.
+            // This byte occurs in no text, so it separates the id from the next field.
             bytes.push(0xff);
         }
         if let Some(state) = self.state {
@@ -89,13 +89,13 @@ fn read(text: &str, query: &ListQuery) -> Option<PageToken> {
     })
 }
 
-/// The text of a place in a list, good for that list alone.
+/// Encodes a position that is valid for one list only.
 pub(crate) fn seal(list: &[u8], place: &[u8]) -> Box<str> {
     let check = check_sum(list, place).to_be_bytes();
     URL_SAFE_NO_PAD.encode([&check[..], place].concat()).into()
 }
 
-/// The place that a text names; `None` where [`seal`] did not make it, or made it for another list.
+/// Decodes a position; `None` if [`seal`] did not create the text, or created it for another list.
 pub(crate) fn unseal(list: &[u8], text: &str) -> Option<Vec<u8>> {
     let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
     let (check, place) = bytes.split_first_chunk()?;
@@ -106,8 +106,7 @@ pub(crate) fn unseal(list: &[u8], text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// FNV-1a over what the list is and the place: tells a token of this list from that of another, and from text that
-/// merely looks like one.
+/// FNV-1a over the list and the position. Detects tokens of other lists, and texts that are not tokens.
 fn check_sum(list: &[u8], place: &[u8]) -> u32 {
     list.iter().chain(place).fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

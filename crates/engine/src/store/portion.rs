@@ -1,29 +1,29 @@
-//! How much of a log is read at once.
+//! The amount of a log that is read at once.
 
 use crate::record::Record;
 
-/// How much of a log is read at once: so many records, or so many bytes of what they carry ([`Record::size`]),
-/// whichever is reached first. The record that reaches it is still read, so there is always one, however large.
+/// The amount of a log that is read at once: a number of records or a size ([`Record::size`]), whichever is reached
+/// first. The record that reaches the size is included, so a portion has at least one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Portion {
-    /// How many records. With 0 there are none.
+    /// The number of records. With 0, the portion is empty.
     pub records: usize,
-    /// How many bytes. With 0 there are no records.
+    /// The size in bytes. With 0, the portion is empty.
     pub bytes: usize,
 }
 
 impl Portion {
-    /// So many records, however large.
+    /// A number of records without a size limit.
     pub const fn records(records: usize) -> Self {
         Self { records, bytes: usize::MAX }
     }
 
-    /// Whether it has room for another record.
+    /// Whether another record fits.
     pub const fn has_room(&self) -> bool {
         self.records > 0 && self.bytes > 0
     }
 
-    /// Counts a record that is read next: what is left is for those after it. `false` where there is no room for it.
+    /// Takes the next record from the portion. Returns `false` if the record does not fit.
     pub fn takes(&mut self, record: &Record) -> bool {
         let has_room = self.has_room();
         if has_room {
@@ -33,9 +33,10 @@ impl Portion {
         has_room
     }
 
-    /// Whether these records fill it, so that there may be more behind them.
-    pub fn is_filled_by(mut self, records: &[Record]) -> bool {
-        records.iter().all(|record| self.takes(record)) && !self.has_room()
+    /// Whether these records fill the portion, so that more records can follow.
+    pub fn is_filled_by(&self, records: &[Record]) -> bool {
+        let mut rest = *self;
+        records.iter().all(|record| rest.takes(record)) && !rest.has_room()
     }
 }
 

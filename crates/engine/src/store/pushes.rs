@@ -2,48 +2,48 @@
 
 use nuncio_model::{PushConfigId, Scope, TaskId, TaskPushNotificationConfig, Timestamp};
 
-/// A push configuration as it is stored: with its secrets, and with how far delivery has come.
+/// A stored push configuration: with its secrets and its delivery state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PushConfig {
-    /// The configuration. Its id and its task's are set.
+    /// The configuration, with its id and the id of its task.
     pub config: TaskPushNotificationConfig,
-    /// How it wants to be written to: a word for who delivers, `None` for the protocol's own way.
+    /// The format of notifications for the dispatcher. `None` is the format of the protocol.
     pub format: Option<Box<str>>,
-    /// The sequence number of the last record that was delivered, or that precedes the configuration. Stored as the
-    /// last of the log where it is beyond it.
+    /// The sequence number of the last delivered record, or of the last record before the configuration. Limited to the
+    /// end of the log.
     pub delivered: u64,
 }
 
 /// A push configuration that has pending records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DuePush {
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
-    /// The configuration. Its id and its task's are set.
+    /// The configuration, with its id and the id of its task.
     pub config: TaskPushNotificationConfig,
-    /// The sequence number of the last record that was delivered.
+    /// The sequence number of the last delivered record.
     pub delivered: u64,
     /// The sequence number of the last pending record.
     pub pending: u64,
-    /// How many attempts at the next record have failed.
+    /// The number of failed attempts for the next record.
     pub attempts: u32,
 }
 
-/// How an attempt to deliver went.
+/// The result of a delivery attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PushSettlement {
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
-    /// The task.
+    /// The id of the task.
     pub task: TaskId,
-    /// The configuration.
+    /// The id of the configuration.
     pub id: PushConfigId,
-    /// The sequence number of the last record that is delivered now, or given up.
+    /// The sequence number of the last record that is delivered or given up.
     pub delivered: u64,
-    /// How many attempts at the next record have failed; 0 after a success.
+    /// The number of failed attempts for the next record; 0 after a success.
     pub attempts: u32,
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     pub next_attempt: Timestamp,
-    /// Why the last attempt failed, for people; without secrets.
+    /// The reason of the last failure, as text without secrets.
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Makes this node the owner of a task, so that its log can be written.
+//! Claims a task for this node, so that the node can write its log.
 
 use nuncio_model::{Error, weight};
 
@@ -8,21 +8,21 @@ use crate::{
     store::{Claim, Command, Stored},
 };
 
-/// What came of a claim.
+/// The result of a claim.
 pub(crate) enum Claimed {
-    /// The task is this node's.
+    /// This node owns the task.
     Here {
-        /// Whether somebody was at work on it who is not any more: its last turn is to be settled.
+        /// Whether a turn of the task was cut off: its last turn must be settled.
         abandoned: bool,
-        /// What others wanted of it meanwhile.
+        /// Commands that arrived while no node owned the task.
         commands: Vec<Command>,
     },
-    /// Another node is at work on it.
+    /// Another node owns the task.
     Elsewhere,
 }
 
 impl LogWriter {
-    /// Makes this node the owner of the task, if it is not yet, and takes in what the store knows of it.
+    /// Claims the task if this node does not own it, and takes its state from the store.
     pub(crate) async fn claim(&mut self) -> Result<Claimed, Error> {
         let mut claimed = Claimed::Here { abandoned: false, commands: Vec::new() };
         if self.epoch.is_some() {
