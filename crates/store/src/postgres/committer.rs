@@ -80,7 +80,7 @@ pub(super) enum Done {
     /// The result of a claim; `None` if the task does not exist.
     Claimed(Option<Claimed>),
     /// Nothing was written: a message of the commit is a duplicate.
-    Repeated,
+    Duplicate,
     Nothing,
 }
 

@@ -113,7 +113,7 @@ pub(super) fn is_refusal(error: &Error) -> bool {
 }
 
 /// Whether a commit was refused because one of its messages is a duplicate.
-pub(super) fn is_repetition(error: &Error) -> bool {
+pub(super) fn is_duplicate(error: &Error) -> bool {
     let is_time = |error: &DbError| error.table() == Some("messages") && error.column() == Some("at");
     error.code() == Some(&SqlState::NOT_NULL_VIOLATION) && error.as_db_error().is_some_and(is_time)
 }

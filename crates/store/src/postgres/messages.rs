@@ -25,7 +25,7 @@ pub(super) async fn task_of(
 }
 
 /// The error for a commit that was refused because one of its messages is a duplicate.
-pub(super) async fn repeated(links: &Links, scope: &Scope, remember: &Remember) -> Result<StoreError, StoreError> {
+pub(super) async fn duplicate(links: &Links, scope: &Scope, remember: &Remember) -> Result<StoreError, StoreError> {
     for message in &remember.messages {
         if let Some(task) = task_of(links, scope, message, remember.since).await? {
             return Ok(StoreError::Duplicate(task));

@@ -40,7 +40,9 @@ impl TaskStore for PostgresStore {
         let append = Append::write(commit, &self.offload).await?;
         match (self.committer.write(Op::Append(append, node)).await?, remember) {
             (Done::Committed(committed), _) => Ok(committed),
-            (Done::Repeated, Some((scope, remember))) => Err(messages::repeated(&self.links, &scope, &remember).await?),
+            (Done::Duplicate, Some((scope, remember))) => {
+                Err(messages::duplicate(&self.links, &scope, &remember).await?)
+            }
             _ => Err(StoreError::Conflict),
         }
     }
@@ -56,7 +58,7 @@ impl TaskStore for PostgresStore {
         let op = Op::Claim { scope: scope.clone(), id: id.clone(), node };
         let claimed = match self.committer.write(op).await? {
             Done::Claimed(claimed) => claimed,
-            Done::Committed(_) | Done::Repeated | Done::Nothing => return Err(StoreError::Conflict),
+            Done::Committed(_) | Done::Duplicate | Done::Nothing => return Err(StoreError::Conflict),
         };
         let claim = match claimed {
             None => None,

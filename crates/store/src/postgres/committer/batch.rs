@@ -19,7 +19,7 @@ use crate::{
     append::Append,
     columns::{from_column, to_column as number},
     postgres::{
-        error::{is_repetition, store_error, unavailable},
+        error::{is_duplicate, store_error, unavailable},
         session::{Failure, Session},
         statements::Sql,
         text::{ScopeColumns, to_column},
@@ -238,7 +238,7 @@ const LONGEST: Duration = Duration::from_secs(3);
 async fn alone(session: &Session, kind: WriteKind, append: &Append, node: NodeId) -> Result<Done, Refusal> {
     match say(session, kind, &[append], node).await {
         Ok(Ok(rows)) => read(kind, &[append], &rows).pop().unwrap_or_else(|| Ok(Done::Nothing)),
-        Ok(Err(Failure::Told(error))) if is_repetition(&error) => Ok(Done::Repeated),
+        Ok(Err(Failure::Told(error))) if is_duplicate(&error) => Ok(Done::Duplicate),
         Ok(Err(failure)) => Err(failure.into()),
         Err(error) => Err(Refusal::Known(error)),
     }

@@ -23,7 +23,7 @@ impl<'o> GroupWriter<'_, 'o> {
         let is_known = is_remembered || self.changes.heads.contains_key(&append.id);
         let scope = self.scope_key(&append.scope)?;
         let Some(scope) = scope.filter(|_| !is_known) else { return Ok(Err(StoreError::Conflict)) };
-        if let Some(other) = self.repeated(scope, append)? {
+        if let Some(other) = self.duplicate(scope, append)? {
             return Ok(Err(StoreError::Duplicate(other)));
         }
         let task = self.writer.next_task;
@@ -61,7 +61,7 @@ impl<'o> GroupWriter<'_, 'o> {
         let head = self.head(&append.scope, &append.id)?;
         let may_write = |head: &Head| head.sequence == append.expected && head.epoch == append.epoch;
         let Some(mut head) = head.filter(may_write) else { return Ok(Err(StoreError::Conflict)) };
-        if let Some(other) = self.repeated(head.scope_key, append)? {
+        if let Some(other) = self.duplicate(head.scope_key, append)? {
             return Ok(Err(StoreError::Duplicate(other)));
         }
         self.remember(head.scope_key, head.task, append)?;

@@ -14,7 +14,7 @@ const FORGOTTEN: usize = 2;
 
 impl GroupWriter<'_, '_> {
     /// The task that already has one of the messages of this commit.
-    pub(super) fn repeated(&self, scope: i64, append: &Append) -> GroupResult<Option<TaskId>> {
+    pub(super) fn duplicate(&self, scope: i64, append: &Append) -> GroupResult<Option<TaskId>> {
         let Some(remember) = &append.remember else { return Ok(None) };
         let since = remember.since.as_millisecond();
         let mut statement = self.writer.connection.prepare_cached(
