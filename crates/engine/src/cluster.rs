@@ -1,7 +1,7 @@
-//! This node among others: it keeps its lease, adopts the tasks of nodes that are gone, reads its pending, and sees to it
-//! that what is read here of tasks elsewhere is the newest.
+//! Several nodes on one store: this node keeps its lease, takes over the tasks of failed nodes, executes the commands of
+//! other nodes, and follows the logs of tasks that run on other nodes.
 //!
-//! The store decides everything; the bus only makes it quick. Whatever a signal would have told is found by a look at
+//! The store decides; the bus only reduces delays. Everything that a signal announces is also found by a poll of
 //! the store about once a second ([`Limits::poll_interval`](crate::Limits)).
 
 mod adopt;
@@ -31,9 +31,9 @@ pub(crate) use turn_lookup::look_up_turns;
 
 use crate::shared::Shared;
 
-/// Takes part: from now on this node keeps its lease, until the engine stops.
+/// Joins the cluster: this node keeps its lease until the engine stops.
 pub(crate) fn join(shared: &Arc<Shared>) {
-    if shared.store.cluster().is_none() || shared.members.has_joined() {
+    if shared.store.cluster().is_none() || shared.members.join() {
         return;
     }
     Shared::spawn(lease::keep(Arc::downgrade(shared)));

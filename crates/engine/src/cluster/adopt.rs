@@ -1,10 +1,10 @@
-//! Tasks of nodes that are gone go on here, or on whichever node is first.
+//! Takes over the tasks of failed nodes. The first node to claim a task gets the task.
 
 use std::sync::Weak;
 
 use crate::{recovery, shared::Shared};
 
-/// Settles tasks of nodes that are gone, about once a second.
+/// Settles tasks of failed nodes, about once a second.
 pub(super) async fn adopt(shared: Weak<Shared>) {
     let Some((left, period)) = shared.upgrade().map(|it| (it.members.left().clone(), it.limits.poll_interval)) else {
         return;
@@ -15,10 +15,10 @@ pub(super) async fn adopt(shared: Weak<Shared>) {
         }
         match recovery::adopt(&shared).await {
             Ok(adopted) if adopted.settled == 0 => {}
-            Ok(adopted) => tracing::info!(tasks = adopted.settled, "settled tasks of nodes that are gone"),
+            Ok(adopted) => tracing::info!(tasks = adopted.settled, "recovery: settled tasks of failed nodes"),
             Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "tasks of nodes that are gone are not settled yet"
+                "recovery: cannot settle tasks of failed nodes; retrying"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! What the writer of a command is told by whoever has its task.
+//! The answer of the node that owns a task to the sender of a command.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::{
     store::{CommandId, Report, StoreError},
 };
 
-/// Tells the writer of a command when nothing comes of it: gives where a runner says so. A command that was not taken for
-/// reasons of this node waits for another.
+/// Returns the channel on which a runner reports the outcome of a command. A refusal is stored for the sender. If the
+/// reason concerns only this node, the command stays pending for another node.
 pub(crate) fn answer<T: Send + 'static>(
     shared: &Arc<Shared>,
     task_ref: &TaskRef,
@@ -29,9 +29,9 @@ pub(crate) fn answer<T: Send + 'static>(
                 let refused = Report::Refused(Refusal::encode(&error));
                 match report(&shared, &task_ref, guard.command(), refused).await {
                     Ok(()) => guard.done(),
-                    // It comes again, and is refused again if there is still a reason.
+                    // The command is read again, and refused again if the reason remains.
                     Err(error) => {
-                        tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is not answered");
+                        tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "cluster: cannot store the refusal of a command; retrying");
                     }
                 }
             }
@@ -41,7 +41,7 @@ pub(crate) fn answer<T: Send + 'static>(
     sender
 }
 
-/// Notes how far a command has come, and tells its writer.
+/// Stores the progress of a command, and signals its sender.
 pub(crate) async fn report(
     shared: &Shared,
     task_ref: &TaskRef,

@@ -1,4 +1,4 @@
-//! What a command says: a message or a cancel; and what is answered when nothing comes of it.
+//! The content of a command, a message or a cancel, and the content of a refusal.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -29,7 +29,7 @@ impl Body {
     }
 }
 
-/// Why nothing comes of a command, as its writer is told.
+/// The reason for which a command was refused, as stored for the sender.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Refusal {
@@ -37,12 +37,12 @@ pub(super) struct Refusal {
     message: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
-    /// After how many milliseconds it may be tried again.
+    /// The delay in milliseconds after which the client can retry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
 }
 
-/// The kinds with which runners refuse; any other is an internal error.
+/// The kinds of errors with which runners refuse; any other kind becomes an internal error.
 const KINDS: [ErrorKind; 6] = [
     ErrorKind::UnsupportedOperation,
     ErrorKind::TaskNotCancelable,
@@ -60,7 +60,7 @@ impl Refusal {
             metadata: error.metadata().clone(),
             retry_after: error.retry_after().map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         };
-        // It is text alone, and always written.
+        // Strings and numbers can always be serialized.
         serde_json::to_vec(&refusal).unwrap_or_default().into()
     }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused_is_refused_elsewhere_in_the_same_words() {
+    fn a_refusal_is_the_same_on_the_node_of_the_sender() {
         for kind in KINDS.into_iter().chain([ErrorKind::Internal]) {
             for after in [None, Some(Duration::from_millis(1500))] {
                 let mut error = Error::new(kind, "because").with_metadata("taskId", "t");

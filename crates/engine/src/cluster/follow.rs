@@ -1,4 +1,4 @@
-//! Following tasks that run elsewhere: what is committed there is read here, for those who read it here.
+//! Follows tasks that run on other nodes: reads their records from the store for the readers on this node.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -15,8 +15,8 @@ use crate::{
     store::{Cluster, StoreError},
 };
 
-/// Brings a task that is not this node's up to the store's state of it. Whether it is still there: where there is
-/// nothing new the store is asked, as a log does not say that it was deleted.
+/// Reads the new records of a task of another node. Returns whether the task exists. If there is no new record, the store
+/// is asked, because the log does not tell that the task was deleted.
 pub(crate) async fn catch_up(shared: &Shared, task_ref: &TaskRef) -> Result<bool, StoreError> {
     let live = task_ref.live();
     let _alone = live.catching_up.lock().await;
@@ -24,7 +24,7 @@ pub(crate) async fn catch_up(shared: &Shared, task_ref: &TaskRef) -> Result<bool
     loop {
         let (after, has_ended) = {
             let state = live.lock();
-            // One without a record is being created here.
+            // A task without a record is being created on this node.
             if state.is_owned() || state.sequence == 0 {
                 return Ok(true);
             }
@@ -64,7 +64,7 @@ pub(crate) async fn catch_up(shared: &Shared, task_ref: &TaskRef) -> Result<bool
     }
 }
 
-/// Whether the task waits for its client with this record.
+/// Whether the task waits for its client after this record.
 fn rests(record: &Record) -> bool {
     match record.as_update().map(|event| &event.response) {
         Some(StreamResponse::StatusUpdate(update)) => update.status.state.is_interrupted(),
@@ -72,8 +72,8 @@ fn rests(record: &Record) -> bool {
     }
 }
 
-/// Where the task rests, gives it to those who wait here for a turn that has begun and went by command: what comes after
-/// it may be there before they look.
+/// If the task waits for its client, gives the current task to the remote calls whose turn has begun: later records can
+/// arrive before the callers look.
 pub(crate) fn note_rest(live: &LiveTask) {
     let state = live.lock();
     if state.task_state().is_interrupted() {
@@ -83,7 +83,7 @@ pub(crate) fn note_rest(live: &LiveTask) {
     }
 }
 
-/// Catches up with a task soon, after a signal that it has come so far; 0 where it may have come no further.
+/// Reads a task soon, after a signal with the number of its last record; 0 if there may be no new record.
 pub(super) fn hurry(shared: &Arc<Shared>, task_ref: TaskRef, sequence: u64) {
     {
         let mut state = task_ref.lock();
@@ -98,7 +98,7 @@ pub(super) fn hurry(shared: &Arc<Shared>, task_ref: TaskRef, sequence: u64) {
         state.command_reported |= sequence == 0;
         state.hurries += 1;
         if state.hurries > 1 {
-            // Somebody is at it, and will look again.
+            // Another call reads the task and will read it again.
             return;
         }
     }
@@ -107,10 +107,10 @@ pub(super) fn hurry(shared: &Arc<Shared>, task_ref: TaskRef, sequence: u64) {
         loop {
             let known = task_ref.lock().hurries;
             if let Err(error) = catch_up(&shared, &task_ref).await {
-                tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a task elsewhere is not read");
+                tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "cluster: cannot read a task of another node; retrying");
             }
             if let Err(error) = attend(&shared, &task_ref).await {
-                tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "commands are not followed");
+                tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "cluster: cannot read the status of commands; retrying");
             }
             let mut state = task_ref.lock();
             if state.hurries == known {
@@ -121,7 +121,7 @@ pub(super) fn hurry(shared: &Arc<Shared>, task_ref: TaskRef, sequence: u64) {
     });
 }
 
-/// Goes on reading a task, if anybody here does, that this node has let go of.
+/// Follows a task that this node has released, if the task has readers here.
 pub(crate) fn stay(shared: &Arc<Shared>, task_ref: &TaskRef) {
     if task_ref.lock().is_followed() {
         let (shared, task_ref) = (Arc::clone(shared), task_ref.clone());
@@ -132,8 +132,7 @@ pub(crate) fn stay(shared: &Arc<Shared>, task_ref: &TaskRef) {
     }
 }
 
-/// Looks which of the tasks that are live here were deleted, and which of those that are read here have gone on without
-/// a signal, and catches up with them.
+/// Finds live tasks that were deleted, and followed tasks with new records whose signal was lost. Reads the new records.
 pub(super) async fn poll(shared: &Arc<Shared>, cluster: &dyn Cluster) {
     let is_followed = |live: &Arc<LiveTask>| live.lock().is_followed();
     let topics: HashSet<Topic> =
@@ -143,7 +142,10 @@ pub(super) async fn poll(shared: &Arc<Shared>, cluster: &dyn Cluster) {
     let there = match shared.find_deleted().await {
         Ok(there) => there,
         Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "tasks elsewhere are not read");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "cluster: cannot poll tasks of other nodes; retrying"
+            );
             return;
         }
     };

@@ -1,4 +1,4 @@
-//! What is wanted of a task that runs elsewhere goes there by command, and is followed until it has come to its end.
+//! Sends messages and cancels to the node that owns a task, as commands, and follows each command to its end.
 
 use std::sync::Arc;
 
@@ -23,20 +23,20 @@ use crate::{
     store::{Cluster, Command, CommandId, Enqueued, StoreError},
 };
 
-/// How often a command is taken back of which nobody knows whether it was left.
-const WITHDRAWALS: usize = 60;
+/// The number of attempts to cancel a command whose storage is unknown.
+const CANCEL_ATTEMPTS: usize = 60;
 
-/// Sends what came for a runner to the node that has the task.
+/// Sends a control message to the owner of the task.
 pub(crate) fn forward(shared: &Arc<Shared>, task_ref: TaskRef, control: Control) {
     let body = match &control {
-        // The command by which it came waits for whoever has the task now; another would bring it twice.
+        // The message came by a command, which waits for the new owner; a second command would duplicate the message.
         Control::Message(incoming) if incoming.came_by().is_some() => return,
         Control::Cancel(cancel) if cancel.by_command => return,
         Control::Message(incoming) => {
             Body::Message { request: Box::new((*incoming.request).clone()), extensions: incoming.extensions.to_vec() }
         }
         Control::Cancel(_) => Body::Cancel,
-        // The node that has it sees to it.
+        // The owner does these by itself.
         Control::Settle(..)
         | Control::Expire(..)
         | Control::Fail(_)
@@ -55,7 +55,7 @@ pub(crate) fn forward(shared: &Arc<Shared>, task_ref: TaskRef, control: Control)
     });
 }
 
-/// Sends it, again where nobody has the task and it cannot be run here yet.
+/// Sends the control message, and retries while the task has no owner and cannot run here.
 async fn send(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Control, body: &Body) {
     while let Some(unsent) = send_once(shared, task_ref, control, body).await {
         sleep(shared.limits.poll_interval).await;
@@ -63,7 +63,7 @@ async fn send(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Control, bo
     }
 }
 
-/// Sends it. Gives what is to be sent again.
+/// Sends the control message once. Returns the message if it must be sent again.
 async fn send_once(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Control, body: &Body) -> Option<Control> {
     let cluster = shared.store.cluster()?;
     let (body, place) = match (body.encode(), place(shared, task_ref, &mut control)) {
@@ -71,12 +71,12 @@ async fn send_once(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Contro
         (Err(error), _) | (_, Err(error)) => return refuse(control, error),
     };
     let command = Command { id: id(&mut control), scope: task_ref.scope.clone(), task: task_ref.id.clone(), body };
-    match leave(shared, cluster, &command).await {
+    match enqueue(shared, cluster, &command).await {
         Ok(Enqueued::Stored(node)) => shared.members.publish(Topic::Node(node), &task_ref.id, 0),
         Ok(Enqueued::Waits) => {}
         Ok(Enqueued::NoOwner) => {
             if keeps_command(shared, &mut control, &command.id) {
-                // It finds a place here where it waits.
+                // The runner of this node reserves a place if the message must wait.
                 drop(place);
                 let Refused { control, error } = *take_over(shared, task_ref, control).err()?;
                 let is_kept = matches!(control, Control::Cancel(_)) && !shared.turns.are_draining();
@@ -86,7 +86,7 @@ async fn send_once(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Contro
         Ok(Enqueued::NoTask) => return refuse(control, Error::task_not_found(task_ref.id.as_str())),
         Err(error) => {
             control.refuse(error.into());
-            take_back(shared, cluster, &command).await;
+            cancel(shared, cluster, &command).await;
             return None;
         }
     }
@@ -101,7 +101,7 @@ async fn send_once(shared: &Arc<Shared>, task_ref: &TaskRef, mut control: Contro
     remote_call.follow(shared, cluster, task_ref, Wanted::of(control)).await;
     task_ref.lock().remote_calls.retain(|it| !Arc::ptr_eq(it, &remote_call));
     if let Err(error) = cluster.delete(&remote_call.command).await {
-        tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is left behind");
+        tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "cluster: cannot delete a finished command; the store keeps the command for a day");
     }
     None
 }
@@ -111,7 +111,7 @@ fn refuse(control: Control, error: Error) -> Option<Control> {
     None
 }
 
-/// A place among the messages that wait, where it is one.
+/// Reserves a place in the limit of queued messages, if this is a message.
 fn place(shared: &Shared, task_ref: &TaskRef, control: &mut Control) -> Result<Option<Permit>, Error> {
     match control {
         Control::Message(incoming) => match incoming.place.take() {
@@ -122,7 +122,7 @@ fn place(shared: &Shared, task_ref: &TaskRef, control: &mut Control) -> Result<O
     }
 }
 
-/// The id of the command: of a message that was to go by one before, the same, so that it never goes by two.
+/// The id of the command. A message that was sent before keeps the id, so that no message has two commands.
 fn id(control: &mut Control) -> CommandId {
     let before = match control {
         Control::Message(incoming) => {
@@ -134,9 +134,9 @@ fn id(control: &mut Control) -> CommandId {
     before.unwrap_or_else(CommandId::generate)
 }
 
-/// Leaves a command. Where the store does not say whether it was left, it is left again under its id, which changes
-/// nothing where it was, for as long as a commit is tried.
-async fn leave(shared: &Shared, cluster: &dyn Cluster, command: &Command) -> Result<Enqueued, StoreError> {
+/// Enqueues a command. If the store does not answer, the call is repeated with the same id for as long as a commit is
+/// retried; a command that is stored already stays unchanged.
+async fn enqueue(shared: &Shared, cluster: &dyn Cluster, command: &Command) -> Result<Enqueued, StoreError> {
     let (mut failures, mut failed) = (Failures::default(), None);
     loop {
         let error = match cluster.enqueue(command).await {
@@ -146,25 +146,24 @@ async fn leave(shared: &Shared, cluster: &dyn Cluster, command: &Command) -> Res
         if failed.get_or_insert_with(Instant::now).elapsed() >= shared.limits.commit_retry {
             return Err(error);
         }
-        tracing::debug!(task = %command.task, error = &error as &dyn std::error::Error, "a command is left again");
+        tracing::debug!(task = %command.task, error = &error as &dyn std::error::Error, "cluster: cannot enqueue a command; retrying");
         sleep(failures.next_delay(&WRITE_AGAIN)).await;
     }
 }
 
-/// Takes back a command of which nobody knows whether it was left: its writer was told that nothing came of it, and may
-/// send another.
-async fn take_back(shared: &Shared, cluster: &dyn Cluster, command: &Command) {
-    for _ in 0..WITHDRAWALS {
+/// Cancels a command whose storage is unknown: the client got an error and can send another message.
+async fn cancel(shared: &Shared, cluster: &dyn Cluster, command: &Command) {
+    for _ in 0..CANCEL_ATTEMPTS {
         match cluster.cancel(&command.id).await {
             Err(error) if error.is_transient() => sleep(shared.limits.poll_interval).await,
             _ => return,
         }
     }
-    tracing::warn!(task = %command.task, "a command may be there of which its writer was told that it is not");
+    tracing::warn!(task = %command.task, "cluster: cannot cancel a command whose client got an error; the command may be executed");
 }
 
-/// Has a message keep the command that was not left: should it be there all the same, it is taken with the message. Not
-/// where that was found already, and a runner of this node has it.
+/// Keeps the command with its message: if the store has the command after all, the commit with the message acknowledges
+/// it. Returns `false` if a runner of this node already processes the command.
 fn keeps_command(shared: &Shared, control: &mut Control, command: &CommandId) -> bool {
     let Control::Message(incoming) = control else { return true };
     incoming.unsent = shared.members.take(command);
@@ -172,7 +171,7 @@ fn keeps_command(shared: &Shared, control: &mut Control, command: &CommandId) ->
     incoming.unsent.is_some()
 }
 
-/// Runs the task here, as nobody has it.
+/// Runs the task on this node, because the task has no owner.
 pub(super) fn take_over(shared: &Arc<Shared>, task_ref: &TaskRef, control: Control) -> Result<(), Box<Refused>> {
     if let Some(runner) = start(shared, task_ref, control)? {
         runner.detach();

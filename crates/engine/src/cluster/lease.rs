@@ -1,8 +1,8 @@
-//! The lease: this node says that it lives, and stops what it runs as soon as it does not know any more that it does.
+//! The lease of this node. The node stops its turns as soon as the lease can be over.
 //!
-//! The store's clock says when a lease is over. This node does not see it, but its own clock says when the lease cannot
-//! last longer for sure: a lease after the last renewal that was kept was *sent*. Commits after that are fenced by
-//! their epoch; what an agent does to the world is not, so its turn is cut off.
+//! The clock of the store decides when a lease ends. This node cannot read that clock, but its own clock gives an upper
+//! bound: one lease after the last successful renewal was *sent*. The epoch fences later commits; the effects of an agent
+//! on its environment are not fenced, so the turn is aborted.
 
 use std::{
     pin::pin,
@@ -22,8 +22,8 @@ use crate::{
     store::{Cluster, Lease, NodeId, StoreError},
 };
 
-/// Renews the lease three times within its length, until the engine stops. A node that has lost it stops what it runs:
-/// others run it.
+/// Renews the lease three times per lease time, until the engine stops. A node that has lost its lease stops its turns,
+/// because other nodes run them.
 pub(super) async fn keep(shared: Weak<Shared>) {
     let (mut listening, mut over) = (None, None);
     loop {
@@ -35,7 +35,7 @@ pub(super) async fn keep(shared: Weak<Shared>) {
         let pause = match renew(&shared, cluster, ends).await {
             Ok(renewed) => {
                 if renewed == Lease::Lost {
-                    tracing::warn!(node = %cluster.node(), "this node was silent for too long; it goes on under another id");
+                    tracing::warn!(node = %cluster.node(), "cluster: this node has lost its lease; its turns are stopped, and the node continues under a new id");
                     lose_all(&shared);
                 }
                 over = Some(sent + lease);
@@ -46,7 +46,7 @@ pub(super) async fn keep(shared: Weak<Shared>) {
                 lease / 3
             }
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the lease was not renewed");
+                tracing::warn!(error = &error as &dyn std::error::Error, "cluster: cannot renew the lease; retrying");
                 lease / 12
             }
         };
@@ -61,13 +61,13 @@ pub(super) async fn keep(shared: Weak<Shared>) {
     }
 }
 
-/// Renews the lease once. Where it is over before that is known, what runs is stopped then.
+/// Renews the lease once. If the lease can be over before the store answers, the turns are stopped at that time.
 async fn renew(shared: &Shared, cluster: &dyn Cluster, over: Instant) -> Result<Lease, StoreError> {
     let mut renewal = pin!(cluster.renew());
     let early = timeout_at(over, &mut renewal).await;
     let is_known = matches!(early, Ok(Ok(_)));
     if !is_known && over <= Instant::now() && shared.members.set_live(false) {
-        tracing::warn!(node = %cluster.node(), "this node cannot say that it lives; it stops what it runs");
+        tracing::warn!(node = %cluster.node(), "cluster: cannot renew the lease in time; turns are stopped");
         lose_all(shared);
     }
     match early {
@@ -83,7 +83,7 @@ fn lose_all(shared: &Shared) {
     shared.registry.all().iter().for_each(|live| live.tell_runner(Control::Lost));
 }
 
-/// Listens to what is told this node, if it does not yet. The lease does not wait for the bus.
+/// Subscribes to the topic of this node, unless subscribed. The lease does not wait for the bus.
 fn listen(shared: &Arc<Shared>, node: NodeId, listening: &mut Option<NodeId>) {
     if listening.replace(node) != Some(node) {
         let shared = Arc::clone(shared);

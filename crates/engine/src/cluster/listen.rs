@@ -1,4 +1,4 @@
-//! Listening to the bus: one task for each topic that somebody here needs.
+//! Subscriptions to the bus: one background task per topic that this node needs.
 
 use std::{
     collections::HashMap,
@@ -24,48 +24,48 @@ use crate::{
 const RESUBSCRIBE: Backoff =
     Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(2), jitter: Jitter::None };
 
-/// After so many looks at which nobody needed a topic it is given up.
+/// The number of polls after which an unneeded topic is unsubscribed.
 const IDLE: u32 = 30;
 
 #[derive(Default)]
-pub(crate) struct Listeners(Mutex<Topics>);
+pub(crate) struct TopicListeners(Mutex<TopicTasks>);
 
 #[derive(Default)]
-struct Topics {
+struct TopicTasks {
     listeners: HashMap<Topic, Listener>,
     tasks: JoinSet<()>,
 }
 
 struct Listener {
-    /// Whether the bus was asked, whatever it said.
+    /// Whether the first attempt to subscribe has ended, with or without success.
     tried: watch::Receiver<bool>,
     task: AbortHandle,
     idle: u32,
 }
 
 impl Membership {
-    /// Listens to a topic from the moment this returns on, where the bus can be reached. Where it cannot, it is asked
-    /// again, and the store is looked at meanwhile.
+    /// Subscribes to a topic. When this returns, the subscription is active if the bus is reachable. Otherwise the attempt
+    /// is repeated in the background, and the store is polled meanwhile.
     pub(crate) async fn listen(&self, shared: &Arc<Shared>, topic: Topic) {
         let Some(bus) = self.bus() else { return };
         let mut tried = {
             let mut topics = self.listeners.0.lock();
-            let Topics { listeners, tasks } = &mut *topics;
+            let TopicTasks { listeners, tasks } = &mut *topics;
             let listener = listeners.entry(topic).or_insert_with(|| {
                 let (sender, tried) = watch::channel(false);
-                let task = tasks.spawn(hear(Arc::downgrade(shared), Arc::clone(bus), topic, sender));
+                let task = tasks.spawn(receive(Arc::downgrade(shared), Arc::clone(bus), topic, sender));
                 Listener { tried, task, idle: 0 }
             });
             listener.idle = 0;
             listener.tried.clone()
         };
-        // Its sender goes only when the bus is closed.
+        // The sender is dropped only when the bus is closed.
         drop(tried.wait_for(|tried| *tried).await);
     }
 }
 
-impl Listeners {
-    /// Gives up on topics of tasks that nobody has needed for a while.
+impl TopicListeners {
+    /// Unsubscribes from topics that were not needed for a while.
     pub(super) fn tidy(&self, is_needed: impl Fn(Topic) -> bool) {
         let mut topics = self.0.lock();
         topics.listeners.retain(|topic, listener| {
@@ -80,25 +80,25 @@ impl Listeners {
     }
 }
 
-/// Hears what a topic has to say, until the bus is closed.
-async fn hear(shared: Weak<Shared>, bus: Arc<dyn EventBus>, topic: Topic, tried: watch::Sender<bool>) {
+/// Handles the signals of a topic until the bus is closed.
+async fn receive(shared: Weak<Shared>, bus: Arc<dyn EventBus>, topic: Topic, tried: watch::Sender<bool>) {
     let mut failures = Failures::default();
     let mut is_late = false;
     loop {
         match bus.subscribe(topic).await {
             Ok(mut subscription) => {
                 if is_late {
-                    heard(&shared, topic, Signal::Lost);
+                    handle(&shared, topic, Signal::Lost);
                 }
                 tried.send_replace(true);
                 while let Some(signal) = subscription.next().await {
-                    heard(&shared, topic, signal);
+                    handle(&shared, topic, signal);
                 }
                 return;
             }
             Err(error) => {
                 if !is_late {
-                    tracing::warn!(%topic, error = &error as &dyn std::error::Error, "the bus is not heard");
+                    tracing::warn!(%topic, error = &error as &dyn std::error::Error, "cluster: cannot subscribe to the bus; changes of other nodes arrive late");
                 }
                 is_late = true;
                 tried.send_replace(true);
@@ -108,7 +108,7 @@ async fn hear(shared: Weak<Shared>, bus: Arc<dyn EventBus>, topic: Topic, tried:
     }
 }
 
-fn heard(shared: &Weak<Shared>, topic: Topic, signal: Signal) {
+fn handle(shared: &Weak<Shared>, topic: Topic, signal: Signal) {
     let Some(shared) = shared.upgrade() else { return };
     match (topic, signal) {
         (Topic::Node(_), Signal::Wake(_)) => shared.members.pending().notify_one(),

@@ -1,4 +1,4 @@
-//! What this node needs to be one of several.
+//! The state of this node as a member of the cluster.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    listen::Listeners,
+    listen::TopicListeners,
     seen::{CommandGuard, SeenCommands},
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 
 pub(crate) struct Membership {
     bus: Option<Arc<dyn EventBus>>,
-    pub(super) listeners: Listeners,
+    pub(super) listeners: TopicListeners,
     seen: SeenCommands,
     pending: Arc<Notify>,
     lost: Arc<Notify>,
@@ -33,7 +33,7 @@ impl Membership {
     pub(crate) fn new(bus: Option<Arc<dyn EventBus>>) -> Self {
         Self {
             bus,
-            listeners: Listeners::default(),
+            listeners: TopicListeners::default(),
             seen: SeenCommands::default(),
             pending: Arc::default(),
             lost: Arc::default(),
@@ -43,18 +43,18 @@ impl Membership {
         }
     }
 
-    /// Whether it had joined already; it has now.
-    pub(super) fn has_joined(&self) -> bool {
+    /// Marks the node as joined. Returns whether the node had joined before.
+    pub(super) fn join(&self) -> bool {
         self.joined.swap(true, Ordering::Relaxed)
     }
 
-    /// Notes whether this node knows that it lives; whether it did before. Who does not know must run nothing. Said
-    /// before what runs is stopped, so that what begins meanwhile is either found then, or finds this.
+    /// Sets whether the lease of this node is valid; returns the previous value. A node without a valid lease must not run
+    /// turns. Set this before the running turns are stopped: a turn that begins meanwhile is stopped too, or sees the value.
     pub(super) fn set_live(&self, yes: bool) -> bool {
         self.live.swap(yes, Ordering::SeqCst)
     }
 
-    /// Whether this node knows that it lives, as far as it ever had a lease.
+    /// Whether the lease of this node is valid; `true` also before the first lease.
     pub(crate) fn is_live(&self) -> bool {
         self.live.load(Ordering::SeqCst)
     }
@@ -68,29 +68,29 @@ impl Membership {
         &self.left
     }
 
-    /// Told when there may be pending commands.
+    /// Notified when there may be pending commands.
     pub(super) fn pending(&self) -> Arc<Notify> {
         Arc::clone(&self.pending)
     }
 
-    /// Told when signals were lost.
+    /// Notified when signals were lost.
     pub(super) fn lost(&self) -> Arc<Notify> {
         Arc::clone(&self.lost)
     }
 
-    /// Tells the other nodes that a task has changed.
+    /// Signals a change of a task to the other nodes.
     pub(crate) fn changed(&self, task: &TaskId, sequence: u64) {
         self.publish(Topic::of(task), task, sequence);
     }
 
-    /// Tells others something of a task.
+    /// Publishes a signal about a task.
     pub(crate) fn publish(&self, topic: Topic, task: &TaskId, sequence: u64) {
         if let Some(bus) = &self.bus {
             bus.publish(topic, Wake { task: task.clone(), sequence });
         }
     }
 
-    /// Takes a command for a runner of this node, unless one has it, or had it lately.
+    /// Reserves a command for a runner of this node. `None` if a runner processes the command or has processed it.
     pub(crate) fn take(&self, command: &CommandId) -> Option<CommandGuard> {
         self.seen.take(command)
     }

@@ -1,4 +1,4 @@
-//! A command under way: who wanted something of a task elsewhere is told what comes of it, as if the task ran here.
+//! The wait of a caller for a command: the caller gets the result as if the task ran on this node.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,26 +22,26 @@ use crate::{
     turn_index::fold_to,
 };
 
-/// After how long a command is asked for by itself of which there was nothing new. It is looked at with all others each
+/// The time without news after which the status of a command is read separately. All commands are polled together each
 /// second.
-const UNHEARD_OF: Duration = Duration::from_mins(10);
+const LONGEST_SILENCE: Duration = Duration::from_mins(10);
 
-/// A command under way, for the progress of its message.
+/// A command that this node has sent, with the progress of the turn of its message.
 pub(crate) struct RemoteCall {
     pub(super) command: CommandId,
     pub(super) progress: TurnProgress,
-    /// Its place among the messages that wait, until its turn begins.
+    /// The place of the message in the limit of queued messages, until its turn begins.
     place: Mutex<Option<Permit>>,
     seen: Mutex<Seen>,
     moved: Notify,
 }
 
-/// What was found when many commands were looked at.
+/// The result of the last poll.
 #[derive(Default)]
 struct Seen {
-    /// `None` too where it was not there.
+    /// `None` also if the command did not exist.
     last: Option<CommandStatus>,
-    /// Whether its follower has yet to look at that.
+    /// Whether the follower has not read `last` yet.
     is_new: bool,
 }
 
@@ -50,24 +50,24 @@ impl RemoteCall {
         Self { command, progress, place: Mutex::new(place), seen: Mutex::default(), moved: Notify::new() }
     }
 
-    /// The turn of its message begins after this record, and the message waits no more.
+    /// The turn of the message begins after this record, and the message is no longer queued.
     pub(super) fn begins(&self, sequence: u64) {
         self.progress.begin(sequence);
         self.place.lock().take();
     }
 
-    /// The task has moved on: the command is to be looked at.
+    /// Wakes the follower after a change of the task.
     pub(crate) fn moved(&self) {
         self.moved.notify_one();
     }
 
-    /// Whether there may be anything new about the command of a task in this state.
+    /// Whether the status of the command can have changed, given the state of the task.
     pub(super) fn may_have_moved(&self, state: TaskState) -> bool {
         let has_turn = self.progress.has_begun() && self.seen.lock().last.as_ref().is_some_and(|it| it.acked.is_some());
         !has_turn || state.is_interrupted() || state.is_terminal() || !self.progress.is_awaited()
     }
 
-    /// Takes in what was found of the command of a task in this state, and wakes its writer if there is anything to do.
+    /// Stores a polled status, and wakes the follower if the follower must act.
     pub(super) fn found(&self, status: Option<CommandStatus>, state: TaskState) {
         let mut seen = self.seen.lock();
         let is_quiet = seen.last == status
@@ -84,7 +84,7 @@ impl RemoteCall {
         state.is_interrupted() || state.is_terminal() || is_acked && !self.progress.is_awaited()
     }
 
-    /// Waits until there is something new about the command, but not for longer than this.
+    /// Waits for a new status of the command, and reads the status after `longest`.
     pub(super) async fn news(
         &self,
         cluster: &dyn Cluster,
@@ -104,7 +104,7 @@ impl RemoteCall {
         }
     }
 
-    /// Follows the command until everything has come of it.
+    /// Follows the command until it is finished.
     pub(super) async fn follow(
         &self,
         shared: &Arc<Shared>,
@@ -120,9 +120,9 @@ impl RemoteCall {
             };
             let longest = match advanced {
                 Ok(true) => return,
-                Ok(false) => UNHEARD_OF,
+                Ok(false) => LONGEST_SILENCE,
                 Err(error) => {
-                    tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "a command is not followed");
+                    tracing::warn!(task = %task_ref.id, error = &error as &dyn std::error::Error, "cluster: cannot follow a command; retrying");
                     shared.limits.poll_interval
                 }
             };
@@ -130,7 +130,7 @@ impl RemoteCall {
         }
     }
 
-    /// Does what is to be done when the command and its task have come this far. Whether that was all.
+    /// Acts on a status of the command. Returns whether the command is finished.
     async fn advance(
         &self,
         shared: &Arc<Shared>,
@@ -160,7 +160,7 @@ impl RemoteCall {
         let Some(acked) = status.acked else {
             let state = task_ref.lock().task_state();
             if state.is_terminal() {
-                // A cancel was wanted, and whoever waits for it looks at the task.
+                // After a cancel, the caller reads the state of the task.
                 if cluster.cancel(&self.command).await? {
                     if let Wanted::Message(_) = wanted {
                         wanted.refuse(ended(&task_ref.id, state));
@@ -168,7 +168,7 @@ impl RemoteCall {
                     return Ok(true);
                 }
             } else if status.holder.is_none() {
-                // Where it cannot be run here now, the command is looked at again.
+                // If this node cannot run the task now, the status is read again later.
                 drop(take_over(shared, task_ref, Control::PendingCommands));
             }
             return Ok(false);
@@ -195,7 +195,7 @@ impl RemoteCall {
         let rests = match status.rested {
             _ if state.is_terminal() => true,
             Some(rested) => rested <= sequence,
-            // Whoever had it is gone, and nobody who came after knew whose turn it was.
+            // The owner failed, and the next owner did not know the turn.
             None => status.holder.is_none() && state.is_interrupted(),
         };
         if rests {
@@ -204,12 +204,12 @@ impl RemoteCall {
             }
             self.rest(shared, task_ref, status.rested).await?;
         }
-        // The message is in the log. Where nobody waits for its turn, nothing more is to be told.
+        // The message is in the log. If no caller waits for the turn, the command is finished.
         Ok(rests || !self.progress.is_awaited())
     }
 
-    /// Tells who waits for the turn that it is over: with the task as this record left it, where others have had their
-    /// turns since and the log is kept.
+    /// Reports to the caller that the turn is over. If other turns have followed and the log is kept, the caller gets the
+    /// task as of the record `rested`.
     async fn rest(&self, shared: &Shared, task_ref: &TaskRef, rested: Option<u64>) -> Result<(), StoreError> {
         let (mut task, now) = {
             let state = task_ref.lock();
@@ -225,7 +225,7 @@ impl RemoteCall {
     }
 }
 
-/// Who is told what comes of a command.
+/// The caller of a command.
 pub(super) enum Wanted {
     Message(Option<oneshot::Sender<Result<Accepted, Error>>>),
     Cancel(Option<oneshot::Sender<Error>>),

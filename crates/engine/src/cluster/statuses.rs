@@ -1,4 +1,4 @@
-//! Looks at many commands at once: those of a task that has moved on, and now and then all that this node follows.
+//! Reads the status of many commands in one query: of a changed task, and periodically of all remote calls.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::{
     store::{Cluster, CommandId, CommandStatus, StoreError},
 };
 
-/// How many commands are asked for at a time.
+/// The number of commands in one query.
 const PAGE: usize = 1000;
 
-/// How far these commands have come.
+/// The status of the command of each remote call.
 pub(super) async fn look_up(
     cluster: &dyn Cluster,
     remote_calls: &[Arc<RemoteCall>],
@@ -23,7 +23,7 @@ pub(super) async fn look_up(
     cluster.statuses(&ids).await
 }
 
-/// Looks how far the commands to a task have come, after it has moved on or may have.
+/// Reads the status of the commands for a task that may have changed.
 pub(super) async fn attend(shared: &Shared, live: &LiveTask) -> Result<(), StoreError> {
     let Some(cluster) = shared.store.cluster() else { return Ok(()) };
     let (mut remote_calls, state, is_reported) = {
@@ -40,7 +40,7 @@ pub(super) async fn attend(shared: &Shared, live: &LiveTask) -> Result<(), Store
     Ok(())
 }
 
-/// Looks how far all commands have come that this node follows.
+/// Reads the status of all commands that this node follows.
 pub(super) async fn poll(shared: &Shared, cluster: &dyn Cluster) {
     let mut followed: Vec<(Arc<RemoteCall>, TaskState)> = Vec::new();
     for live in shared.registry.all() {
@@ -52,7 +52,10 @@ pub(super) async fn poll(shared: &Shared, cluster: &dyn Cluster) {
         match look_up(cluster, &remote_calls).await {
             Ok(statuses) => page.iter().zip(statuses).for_each(|((it, state), status)| it.found(status, *state)),
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "commands are not followed");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "cluster: cannot poll forwarded commands; retrying"
+                );
                 return;
             }
         }

@@ -1,4 +1,5 @@
-//! Whose turn it is that a task elsewhere has: it decides where a stream ends, and what a blocking call is answered.
+//! Finds the turns of messages that were sent as commands. The end of a turn ends a stream, and is the answer of a blocking
+//! call.
 
 use nuncio_model::StreamResponse;
 
@@ -11,8 +12,8 @@ use crate::{
     turn_index::TurnIndex,
 };
 
-/// Looks whose turn these records begin, if that is one of a message that went by command: to be done before they are
-/// shown, since it depends on it where a stream ends.
+/// Finds the turns of remote calls that begin with these records. Call this before readers see the records, because the
+/// end of a stream depends on the turn.
 pub(crate) async fn look_up_turns(shared: &Shared, live: &LiveTask, records: &[Record]) -> Result<(), StoreError> {
     if !records.iter().any(may_tell) {
         return Ok(());
@@ -37,7 +38,7 @@ pub(crate) async fn look_up_turns(shared: &Shared, live: &LiveTask, records: &[R
     note_turns(shared, live, &known, begins.then_some(end)).await
 }
 
-/// Whether a turn may begin with this record, or before it a turn that this node has not noticed, and rest with it.
+/// Whether a turn can begin with this record, or can end with it after a beginning that this node has not seen.
 fn may_tell(record: &Record) -> bool {
     match record {
         Record::Received(received) => !received.waits,
@@ -54,8 +55,8 @@ fn has_turn_at_once(record: &Record, acked: u64) -> bool {
     matches!(record, Record::Received(received) if received.sequence == acked && !received.waits)
 }
 
-/// Notes which turns of messages have begun that went by command: by what is known of the commands, and by the log up to
-/// a place where that may tell. To read it costs what the log does.
+/// Stores which turns of remote calls have begun: from the status of the commands, and from the log up to `log` if the
+/// status does not tell. The read costs as much as the log.
 pub(super) async fn note_turns(
     shared: &Shared,
     live: &LiveTask,
@@ -66,7 +67,7 @@ pub(super) async fn note_turns(
     for (remote_call, status) in commands.iter().filter(|(it, _)| !it.progress.has_begun()) {
         match (status.begun, status.acked) {
             (Some(begun), _) => remote_call.begins(begun),
-            // Whoever has the task now may not know that it came by command.
+            // A new owner may not know that the message came by a command.
             (None, Some(acked)) if log.is_some() => unknown.push((acked, *remote_call)),
             (None, _) => {}
         }
@@ -78,7 +79,7 @@ pub(super) async fn note_turns(
         Err(error) => return Err(error),
     };
     for (acked, remote_call) in unknown {
-        // Of a log that is not kept nobody knows, and the message had its place there.
+        // The log is not kept, so the turn is unknown; the place of the message is before the turn.
         if let Some(begun) = turns.as_ref().map_or(Some(acked), |turns| turns.begun(acked)) {
             remote_call.begins(begun);
         }
