@@ -8,7 +8,7 @@ use crate::limits::Limits;
 /// Refuses a call with an id that is too long or contains a control character. The error is `InvalidParams` and names
 /// each such field.
 pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Error> {
-    let mut check = Check { limits, violations: Vec::new() };
+    let mut check = IdCheck { limits, violations: Vec::new() };
     check.id("tenant", request.scope.tenant.as_str());
     if let Some(new_task) = &request.new_task {
         check.id("id", new_task.id.as_str());
@@ -35,12 +35,12 @@ pub(crate) fn check(request: &Request, limits: &Limits) -> Result<(), Error> {
     if check.violations.is_empty() { Ok(()) } else { Err(Error::violations(check.violations)) }
 }
 
-struct Check<'a> {
+struct IdCheck<'a> {
     limits: &'a Limits,
     violations: Vec<FieldViolation>,
 }
 
-impl Check<'_> {
+impl IdCheck<'_> {
     fn id(&mut self, field: &str, id: &str) {
         self.length(field, id, "an id", self.limits.id_length);
         if id.chars().any(char::is_control) {

@@ -23,7 +23,7 @@ impl fmt::Display for TooDeep {
 
 /// Refuses a call with a value that nests too deep. The error is `InvalidParams` and names each such field.
 pub(crate) fn check_call(call: &Call, levels: usize) -> Result<(), Error> {
-    let mut check = Check { levels, violations: Vec::new() };
+    let mut check = NestingCheck { levels, violations: Vec::new() };
     match call {
         Call::SendMessage(call) => check.request(call),
         Call::SendStreamingMessage(call) => check.request(call),
@@ -35,7 +35,7 @@ pub(crate) fn check_call(call: &Call, levels: usize) -> Result<(), Error> {
 
 /// Finds the fields of an event that nest too deep.
 pub(crate) fn check_event(response: &StreamResponse, levels: usize) -> Result<(), TooDeep> {
-    let mut check = Check { levels, violations: Vec::new() };
+    let mut check = NestingCheck { levels, violations: Vec::new() };
     match response {
         StreamResponse::Task(task) => check.task(task),
         StreamResponse::Message(message) => check.message("message", message),
@@ -51,12 +51,12 @@ pub(crate) fn check_event(response: &StreamResponse, levels: usize) -> Result<()
     check.violations.into_iter().next().map_or(Ok(()), |violation| Err(TooDeep(violation)))
 }
 
-struct Check {
+struct NestingCheck {
     levels: usize,
     violations: Vec<FieldViolation>,
 }
 
-impl Check {
+impl NestingCheck {
     fn request(&mut self, call: &SendMessageRequest) {
         self.message("message", &call.message);
         self.members(format_args!("metadata"), call.metadata.as_deref());

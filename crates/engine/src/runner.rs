@@ -78,7 +78,7 @@ struct DeferredTask {
 }
 
 /// The reason why a runner has no work.
-enum Rest {
+enum Idle {
     /// The task has no waiting controls.
     Over,
     /// The task has waiting controls, but the runner has released the task and must claim it again.
@@ -167,9 +167,9 @@ impl Runner {
                     Err(error) => return self.let_go(&error),
                 }
                 match self.work().await {
-                    Ok(Rest::Over) => return self.finish(),
-                    Ok(Rest::LetGo) => {}
-                    Ok(Rest::Lost) => return self.vanish(),
+                    Ok(Idle::Over) => return self.finish(),
+                    Ok(Idle::LetGo) => {}
+                    Ok(Idle::Lost) => return self.vanish(),
                     Err(_) if self.is_elsewhere() => return self.lose(),
                     Err(error) => return self.give_up(&error),
                 }
@@ -182,7 +182,7 @@ impl Runner {
         self.writer.is_committed() && (self.lost || self.writer.is_fenced())
     }
 
-    async fn work(&mut self) -> Result<Rest, Error> {
+    async fn work(&mut self) -> Result<Idle, Error> {
         if let Some(first) = self.first.take() {
             self.turn(first).await?;
         }
@@ -220,7 +220,7 @@ impl Runner {
             self.settling.clear();
             if let Some(next) = next {
                 if bugs::loses_runner() {
-                    return Ok(Rest::Lost);
+                    return Ok(Idle::Lost);
                 }
                 self.turn(next).await?;
             }
@@ -246,10 +246,10 @@ impl Runner {
     }
 
     /// Whether there is no work left. The runner then stops.
-    fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Rest> {
+    fn rests(&mut self, controls: &mut Vec<Control>) -> Option<Idle> {
         let mut state = self.task_ref.lock();
         if !self.writer.is_owner() && state.has_pending() {
-            return Some(Rest::LetGo);
+            return Some(Idle::LetGo);
         }
         state.empty_inbox(controls);
         let is_idle = controls.is_empty() && self.staged.is_empty();
@@ -263,7 +263,7 @@ impl Runner {
                 state.epoch = None;
             }
         }
-        self.over.then_some(Rest::Over)
+        self.over.then_some(Idle::Over)
     }
 
     /// Commits the staged records, and notifies the senders of the committed messages. The store learns whether the

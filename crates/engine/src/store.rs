@@ -1,6 +1,6 @@
-//! The seam to what keeps tasks: the log, the head of each task, push configurations and their pending records.
+//! The interface to task stores: the log, the head of each task, push configurations and their pending records.
 //!
-//! `nuncio_suites::store_suite!` holds an implementation against this contract.
+//! `nuncio_suites::store_suite!` tests an implementation against this contract.
 
 mod cluster;
 mod commit;
@@ -30,40 +30,42 @@ pub use upkeep::{Erase, Purge, ScanPage, Scanned, Unreadable};
 
 use crate::record::Record;
 
-/// Keeps tasks.
+/// Stores tasks.
 ///
-/// Every call takes the caller's [`Scope`], and what belongs to another scope is as if it were not there: filtering
-/// happens in the query. A call whose future is dropped may or may not have taken effect, as a whole.
+/// Every call takes the [`Scope`] of the caller, and the query filters by the scope, so a task of another scope does
+/// not exist for the caller. If the future of a call is dropped, the call has taken effect completely or not at all.
 #[async_trait]
 pub trait TaskStore: Send + Sync + 'static {
-    /// Appends records to a task's log, or creates the task (`expected` is 0), in one transaction with the head, the
-    /// snapshot, the push configurations and their pending records. The cost is that of the records, not of the task.
+    /// Appends records to the log of a task, or creates the task (`expected` is 0). One transaction writes the records,
+    /// the head, the snapshot, the push configurations and their pending records. The cost depends on the records, not
+    /// on the size of the task.
     ///
     /// # Errors
     ///
-    /// `Conflict` when the log does not end at `expected` or the epoch is not the task's; nothing is written then.
-    /// `Duplicate` when that is right and a message that the commit wants to be remembered is remembered already;
-    /// nothing is written then either. Where a new task clashes with another of its id and with a message, it may be
-    /// either. `Full` and `Unavailable` when it cannot be written; nothing is acknowledged then.
+    /// `Conflict` if the log does not end at `expected`, or if the epoch is not the epoch of the task. `Duplicate` if
+    /// there is no conflict, and a message id in [`Commit::remember`] is already remembered. Nothing is written in both
+    /// cases. A new task whose id and message id both exist can get either error. `Full` and `Unavailable` if the store
+    /// cannot write; nothing is acknowledged then.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
-    /// A task as of its last record.
+    /// The task at its last record.
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError>;
 
-    /// A task as of its last record, for this node to write to: no earlier owner can commit to it any more. A node that
-    /// owns it already keeps its epoch, and is told that it was at work: who claims has no runner. One that has ended
-    /// is given without a change, as there is nothing to write. Where another node that lives is at work on the task,
-    /// that stays so, and the claim tells which.
+    /// Claims a task for this node. Earlier owners can no longer commit.
+    ///
+    /// If this node already owns the task, the epoch stays, and the result says that the task was running, because a
+    /// claimer has no runner. An ended task is returned without a change. If another live node runs the task, the claim
+    /// fails and names that node.
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError>;
 
-    /// The epoch under which this node owns the tasks that it creates now. By default 1, for a store that counts for
-    /// each task how often it was taken over.
+    /// The epoch of tasks that this node creates now. The default is 1, for a store that counts the owners of each
+    /// task.
     fn first_epoch(&self) -> u64 {
         1
     }
 
-    /// The sequence numbers of these tasks' last records, in the same order; `None` for one that is not there. By
-    /// default each is loaded; a store asks once for all, at what their heads cost.
+    /// The last sequence numbers of these tasks, in the same order; `None` for a missing task. The default loads each
+    /// task. A store reads all heads with one query.
     async fn sequences(&self, tasks: &[(Scope, TaskId)]) -> Result<Vec<Option<u64>>, StoreError> {
         let mut sequences = Vec::with_capacity(tasks.len());
         for (scope, id) in tasks {
@@ -72,13 +74,13 @@ pub trait TaskStore: Send + Sync + 'static {
         Ok(sequences)
     }
 
-    /// The records after `after`, in order, as many as the portion takes ([`Portion`]); fewer only at the log's end.
-    /// None where there is no task. What it costs, in memory too, is about what they carry.
+    /// The records after `after`, in order, up to the portion ([`Portion`]). Fewer records only at the end of the log,
+    /// and no records if the task does not exist. Time and memory depend on the content of the records.
     ///
     /// # Errors
     ///
-    /// `Compacted` when some of them are no longer kept: read the task instead. A store keeps the records of a task
-    /// while it runs and while a push configuration has pending records, and may drop them after that.
+    /// `Compacted` if the store has dropped some of the records: read the task instead. A store keeps the records of a
+    /// task while the task runs and while a push configuration has pending records. Then the store can drop them.
     async fn events_after(
         &self,
         scope: &Scope,
@@ -87,7 +89,7 @@ pub trait TaskStore: Send + Sync + 'static {
         portion: Portion,
     ) -> Result<Vec<Record>, StoreError>;
 
-    /// The task that took a message of this id in this scope, where the message was remembered ([`Commit::remember`])
+    /// The task that has a message with this id in this scope, if the message was remembered ([`Commit::remember`])
     /// since this time.
     async fn task_of_message(
         &self,
@@ -96,99 +98,94 @@ pub trait TaskStore: Send + Sync + 'static {
         since: Timestamp,
     ) -> Result<Option<TaskId>, StoreError>;
 
-    /// Forgets messages that were remembered before a time ([`Commit::remember`]), of all scopes: nobody asks for them
-    /// any more. A store may take its time, and may have forgotten them already.
+    /// Forgets the message ids of all scopes that were remembered ([`Commit::remember`]) before a time. A store can
+    /// forget them earlier or later.
     async fn forget_messages(&self, before: Timestamp) -> Result<(), StoreError>;
 
-    /// A page of tasks, by time of status and then by id, newest first. The cost is that of the page. A task that
-    /// cannot be read is left out of it, though not of the total.
+    /// A page of tasks, newest first, by timestamp and then by id. The cost depends on the page. The page omits tasks
+    /// that cannot be read, but the total includes them.
     ///
     /// # Errors
     ///
-    /// `BadPageToken` when the token was not made here.
+    /// `BadPageToken` if the token is invalid.
     async fn list(&self, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError>;
 
-    /// Tasks that are neither parked nor ended and belong to no node that lives, oldest first: a crash left them. And
-    /// such as nobody is at work on, though they are submitted or working, or though a command has waited for them for
-    /// longer than a lease.
+    /// Running tasks without a live node, oldest first: a crash left them. Also running tasks without a runner, and
+    /// tasks with a command that has waited for longer than a lease.
     async fn orphans(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
-    /// A page of the tasks that this node is at work on, as far as the store knows: those that were not let go of and
-    /// that it owns as of now. In an order of the store's own, behind the page that gave this cursor. One that is at
-    /// work from the first page to the last is in exactly one of them. The cost is that of the tasks at work.
+    /// A page of the tasks that this node runs according to the store: tasks that were not released, and that this node
+    /// owns now. The order is defined by the store, and the page follows the page of this cursor. A task that runs from
+    /// the first page to the last is in exactly one page. The cost depends on the number of running tasks.
     ///
     /// # Errors
     ///
-    /// `BadPageToken` when the cursor was not made here.
+    /// `BadPageToken` if the cursor is invalid.
     async fn at_work(&self, after: Option<&str>, limit: usize) -> Result<AtWorkPage, StoreError>;
 
     /// Stores a push configuration, or replaces the configuration with the same id. The records after
-    /// [`PushConfig::delivered`] become pending; if all records are delivered, only later records do. `false` if there is
-    /// no such task.
+    /// [`PushConfig::delivered`] become pending. If all records are delivered, later records become pending when they
+    /// are written. Returns `false` if the task does not exist.
     async fn put_push_config(&self, scope: &Scope, config: PushConfig) -> Result<bool, StoreError>;
 
-    /// The push configurations of a task, by id; `None` when there is no such task.
+    /// The push configurations of a task, by id; `None` if the task does not exist.
     async fn push_configs(&self, scope: &Scope, task: &TaskId) -> Result<Option<Vec<PushConfig>>, StoreError>;
 
-    /// Removes a push configuration with its pending records; a missing configuration is no error. `false` if there is no
-    /// such task.
+    /// Removes a push configuration with its pending records. A missing configuration is not an error. Returns `false`
+    /// if the task does not exist.
     async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError>;
 
-    /// Push configurations that have pending records and whose next attempt is due, longest due first.
+    /// Push configurations with pending records whose next attempt is due, longest due first.
     async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError>;
 
     /// The time at which the next pending push is due; the time can be in the past.
     async fn next_push(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Notes how an attempt to deliver went. What was delivered stays so, also when a late word of an earlier attempt
-    /// says less. Where nodes share the store, failures count only while the node has the push to itself by
-    /// [`due_pushes`](Self::due_pushes). A configuration that was removed meanwhile is no error.
+    /// Stores the result of a delivery attempt. Delivered records stay delivered, even if the late result of an earlier
+    /// attempt says less. If nodes share the store, failures count only while the node has reserved the push with
+    /// [`due_pushes`](Self::due_pushes). A removed configuration is not an error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
-    /// Deletes tasks that are old: those that nobody is at work on, that have no pending push, and
-    /// that have been in their state since before a time, by the time of their status. All that belongs to a task goes
-    /// with it. How many went: fewer than the limit only when there are no more.
+    /// Deletes old tasks with all their data: tasks without a runner and without a pending push, whose status is older
+    /// than a time. Returns the number of deleted tasks, which is lower than the limit only if no more tasks match.
     ///
-    /// The cost is that of the tasks that go, and of a look per scope; writes go on meanwhile.
+    /// The cost depends on the number of deleted tasks and of scopes. Other writes continue meanwhile.
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError>;
 
-    /// Tasks that rest (are parked: nobody is at work on them, and they have not ended) in one of these states since
-    /// before a time, by the time of their status, oldest first.
+    /// Interrupted tasks in one of these states whose status is older than a time, oldest first.
     async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
-    /// Deletes all tasks of a tenant, a caller or a context, or one, whatever their state, and all that belongs to
-    /// them, so that nothing of them is left where the store keeps its data. How many tasks. Their runners' next
-    /// commits conflict.
+    /// Deletes all tasks of a tenant, a caller or a context, or one task, in any state, with all their data. The
+    /// storage keeps no remains of the data. Returns the number of tasks. The next commits of their runners conflict.
     ///
     /// # Errors
     ///
-    /// `Full` and `Unavailable`; a part of them may be gone then. Ask again.
+    /// `Full` and `Unavailable`. Some of the tasks may be deleted then. Call again.
     async fn erase(&self, erase: &Erase) -> Result<usize, StoreError>;
 
-    /// A page of all tasks of all scopes, in an order of the store's own, behind the page that gave this cursor. A task
-    /// that is there from the first page to the last is in exactly one of them.
+    /// A page of all tasks of all scopes. The order is defined by the store, and the page follows the page of this
+    /// cursor. A task that exists from the first page to the last is in exactly one page.
     ///
     /// # Errors
     ///
-    /// `BadPageToken` when the cursor was not made here.
+    /// `BadPageToken` if the cursor is invalid.
     async fn scan(&self, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError>;
 
-    /// Drops the logs, not the tasks, of tasks that ended or were parked before a time and that have no pending push, for
-    /// at most `limit` tasks. Returns the number of logs.
+    /// Drops the logs of at most `limit` tasks that ended or were interrupted before a time and that have no pending
+    /// push. The tasks stay. Returns the number of logs.
     async fn compact(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// The time by which is told what is old. Where several nodes share the store it is that of one clock, so that none
-    /// of them deletes what is the others' because its own is wrong.
+    /// The time for the age of tasks. If several nodes share the store, this is the time of one clock, so that a node
+    /// with a wrong clock does not delete tasks of other nodes.
     async fn now(&self) -> Result<Timestamp, StoreError> {
         Ok(Timestamp::now())
     }
 
-    /// Notes that the tasks of the store are those of the agent of this name. Returns the name that was noted before if
-    /// that is another one and the store has tasks: nothing is changed then. With `adopt` the tasks go to the new agent
-    /// in any case.
+    /// Sets the name of the agent that owns the tasks of the store. If another name is set and the store has tasks,
+    /// returns that name and changes nothing. With `adopt`, the tasks go to the new agent in any case.
     async fn belongs_to(&self, agent: &str, adopt: bool) -> Result<Option<String>, StoreError>;
 
-    /// What there is where several nodes share the store; `None` where this process is the only one.
+    /// The cluster interface if several nodes share the store; `None` if this process is the only one.
     fn cluster(&self) -> Option<&dyn Cluster> {
         None
     }
@@ -196,6 +193,6 @@ pub trait TaskStore: Send + Sync + 'static {
     /// Whether the store answers.
     async fn check(&self) -> Result<(), StoreError>;
 
-    /// Writes out what is buffered, and ends this node's lease. The store is not used after it.
+    /// Flushes buffers and ends the lease of this node. The store is not used afterwards.
     async fn close(&self) -> Result<(), StoreError>;
 }

@@ -1,12 +1,13 @@
-//! What a store adds where several nodes share it: which of them live, and commands from one to the task of another.
+//! The additional interface of a store that several nodes share: leases, and commands from one node to the task of
+//! another.
 //!
-//! A node is one process that has the store open. It lives for as long as it says so within the lease, by the clock of
-//! the store, which is the only one that all agree on. A task at work belongs to one node under an epoch; a node that
-//! is silent for a lease loses its tasks to whoever claims them, and the epoch keeps it from writing to them.
+//! A node is one process that uses the store. A node is live while it renews its lease; the clock of the store decides.
+//! A running task belongs to one node under an epoch. A node that does not renew its lease loses its tasks to the nodes
+//! that claim them, and the epoch fences its later writes.
 //!
-//! A message or a cancel for a task at work on another node goes there as a *command*: a row of the store, so that it is
-//! not lost with a bus, a connection or either node. A message's command is taken in the very commit that has the
-//! message in its records, so it is in the log once or not at all.
+//! A message or a cancel for a task on another node is a *command*: a row of the store, so that a failure of the bus,
+//! of a connection or of a node does not lose the command. The commit that writes the message also acknowledges its
+//! command, so the message is in the log once or not at all.
 
 use std::{fmt, time::Duration};
 
@@ -15,7 +16,7 @@ use nuncio_model::{Scope, TaskId};
 
 use super::StoreError;
 
-/// A node: one process for as long as it keeps its lease. One that has lost it goes on under another id.
+/// A node: a process with a lease. A process that lost its lease gets a new node id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u64);
 
@@ -25,7 +26,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// The id of a command. It is made by who writes it, and unique.
+/// The id of a command. The sender creates the id, which is unique.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommandId(pub Box<str>);
 
@@ -36,100 +37,100 @@ impl CommandId {
     }
 }
 
-/// The part of a store that exists where several nodes share it.
+/// The cluster interface of a store that several nodes share.
 ///
-/// `nuncio_suites::cluster_suite!` holds an implementation against this contract.
+/// `nuncio_suites::cluster_suite!` tests an implementation against this contract.
 #[async_trait]
 pub trait Cluster: Send + Sync {
-    /// How long a node may be silent before it counts as gone.
+    /// The time without a renewal after which a node is no longer live.
     fn lease(&self) -> Duration;
 
-    /// This node, as of now: another after each [`Lease::Lost`].
+    /// The current id of this node, which changes with each [`Lease::Lost`].
     fn node(&self) -> NodeId;
 
-    /// Says that this node lives.
+    /// Renews the lease of this node.
     ///
     /// # Errors
     ///
-    /// `Unavailable` when the store does not answer; the lease goes on meanwhile.
+    /// `Unavailable` if the store does not answer. The lease continues until it expires.
     async fn renew(&self) -> Result<Lease, StoreError>;
 
-    /// Leaves a command for a task that is at work on another node. Nothing is left unless it is `Stored`. A command of an
-    /// id that is there already is not left again, and is never [`NoOwner`](Enqueued::NoOwner): whoever does not know what
-    /// came of this says it again.
+    /// Stores a command for a task on another node. Only the result `Stored` means that the command is stored. A
+    /// command id that exists is not stored again, and the result is then never [`NoOwner`](Enqueued::NoOwner). A
+    /// sender that does not know the result can therefore call again.
     async fn enqueue(&self, command: &Command) -> Result<Enqueued, StoreError>;
 
-    /// The commands to tasks of this node that nobody has taken, oldest first, at most `limit`.
+    /// The unacknowledged commands for tasks of this node, oldest first, at most `limit`.
     async fn pending(&self, limit: usize) -> Result<Vec<Command>, StoreError>;
 
-    /// Notes how far a command has come; one that is not there is no error.
+    /// Stores the progress of a command. A missing command is not an error.
     async fn report(&self, id: &CommandId, report: Report) -> Result<(), StoreError>;
 
-    /// How far these commands have come, in the same order; `None` for one that is not there. One query.
+    /// The status of these commands, in the same order; `None` for a missing command. One query.
     async fn statuses(&self, ids: &[CommandId]) -> Result<Vec<Option<CommandStatus>>, StoreError>;
 
-    /// How far a command has come; `None` where it is not there.
+    /// The status of a command; `None` if the command is missing.
     async fn status(&self, id: &CommandId) -> Result<Option<CommandStatus>, StoreError> {
         self.statuses(std::slice::from_ref(id)).await.map(|mut statuses| statuses.pop().flatten())
     }
 
-    /// Takes a command back, unless somebody has taken it. Whether it was there and nobody had.
+    /// Cancels a command unless it is acknowledged. Returns whether the command existed and was not acknowledged.
     async fn cancel(&self, id: &CommandId) -> Result<bool, StoreError>;
 
-    /// Throws a command away that is done with.
+    /// Deletes a command that is done.
     async fn delete(&self, id: &CommandId) -> Result<(), StoreError>;
 }
 
-/// What became of a node's lease.
+/// The result of a renewal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lease {
-    /// It was renewed.
+    /// The lease was renewed.
     Kept,
-    /// It was over. The node has another id now, and its tasks may be somebody else's.
+    /// The lease had expired. The node has a new id, and other nodes may own its tasks.
     Lost,
 }
 
-/// Something for a task at work on another node.
+/// A request for a task on another node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
     /// Its id.
     pub id: CommandId,
-    /// Whose task it is.
+    /// The scope of the task.
     pub scope: Scope,
-    /// The task.
+    /// The id of the task.
     pub task: TaskId,
-    /// What it says. The store does not read it.
+    /// The content. The store does not interpret the content.
     pub body: Box<[u8]>,
 }
 
-/// Where a command went.
+/// The result of storing a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Enqueued {
-    /// It was left, now or before, for this node, which lives and is at work on the task.
+    /// The command is stored, now or before, for this live node, which runs the task.
     Stored(NodeId),
-    /// It was left before, and nobody who lives is at work on the task any more: a claim brings it.
+    /// The command was stored before, and no live node runs the task: a claim returns the command.
     Waits,
-    /// Nobody who lives is at work on the task, and nothing was left: claim it.
+    /// No live node runs the task, and nothing was stored: claim the task.
     NoOwner,
-    /// There is no such task.
+    /// The task does not exist.
     NoTask,
 }
 
-/// How far a command has come, in this order.
+/// The progress of a command, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// The turn of its message begins: it speaks from the record after this one.
+    /// The turn of the message begins. Its first record is the record after this one.
     Begun(u64),
-    /// The turn of its message came to rest with this record.
+    /// The turn of the message ended with this record, and the task waits for its client.
     Rested(u64),
-    /// Nothing will come of it. The store does not read the reason.
+    /// The command was refused. The store does not interpret the reason.
     Refused(Box<[u8]>),
 }
 
-/// What the writer of a command can know.
+/// The status of a command for its sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandStatus {
-    /// The record that has its message, once a commit took it ([`Commit::acks`](super::Commit)).
+    /// The record with the message, after a commit has acknowledged the command ([`Commit::acks`](super::Commit)).
     pub acked: Option<u64>,
     /// See [`Report::Begun`].
     pub begun: Option<u64>,
@@ -137,6 +138,6 @@ pub struct CommandStatus {
     pub rested: Option<u64>,
     /// See [`Report::Refused`].
     pub refused: Option<Box<[u8]>>,
-    /// The node that lives and is at work on its task.
+    /// The live node that runs the task.
     pub holder: Option<NodeId>,
 }

@@ -1,7 +1,7 @@
-//! Tasks in memory. Gone with the process.
+//! Tasks in memory. The tasks are lost with the process.
 //!
-//! A commit takes the task's own lock and, where the status changed, those of a scope's and a context's lists for the
-//! moment of an insert; reads of other tasks wait for none of it.
+//! A commit locks the task. If the status changes, the commit also locks the lists of the scope and the context for one
+//! insert. Reads of other tasks do not wait.
 
 mod builder;
 mod hooks;
@@ -27,8 +27,8 @@ use parking_lot::Mutex;
 
 use self::{
     hooks::Outbox,
-    node::{Head, LogPolicy, Node},
-    retention::Retention,
+    node::{Head, LogPolicy, MemoryNode},
+    retention::MemoryRetention,
     tables::Tables,
     work::Work,
 };
@@ -38,36 +38,37 @@ use super::{
 };
 use crate::record::Record;
 
-/// There is one owner: this process.
+/// This process is the only owner.
 const EPOCH: u64 = 1;
 
-/// Messages that are forgotten under one lock.
+/// Message ids that are forgotten under one lock.
 const FORGOTTEN: usize = 1024;
 
-/// Keeps tasks in memory, up to a number of them ([`MemoryStoreBuilder::max_tasks`]).
+/// Stores tasks in memory, up to a number of tasks ([`MemoryStoreBuilder::max_tasks`]).
 ///
-/// Dropping it drops them. The records of a task are kept until it ends and while a push configuration has pending records.
+/// Dropping the store drops the tasks. The store keeps the records of a task until the task has ended and no push
+/// configuration has pending records.
 pub struct MemoryStore {
     tables: Tables,
     outbox: Outbox,
-    retention: Retention,
+    retention: MemoryRetention,
     work: Work,
     logs: LogPolicy,
     agent: Mutex<Option<String>>,
 }
 
 impl MemoryStore {
-    /// An empty store with the settings that [`MemoryStoreBuilder`] names as its defaults.
+    /// An empty store with the default settings of [`MemoryStoreBuilder`].
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// An empty store with settings.
+    /// A builder for an empty store.
     pub fn builder() -> MemoryStoreBuilder {
         MemoryStoreBuilder::new()
     }
 
-    fn with(logs: LogPolicy, retention: Retention) -> Self {
+    fn with(logs: LogPolicy, retention: MemoryRetention) -> Self {
         Self {
             tables: Tables::new(),
             outbox: Outbox::default(),
@@ -80,7 +81,7 @@ impl MemoryStore {
 
     fn create(&self, commit: Commit) -> Result<Committed, StoreError> {
         let coming = self.tables.coming(&commit.scope);
-        let node = Arc::new(Node {
+        let node = Arc::new(MemoryNode {
             id: commit.id.clone(),
             context: commit.context.clone(),
             scope: coming.scope(),
@@ -121,7 +122,7 @@ impl MemoryStore {
         Ok(committed)
     }
 
-    fn write(&self, node: &Arc<Node>, head: &mut Head, mut commit: Commit) -> Result<Committed, StoreError> {
+    fn write(&self, node: &Arc<MemoryNode>, head: &mut Head, mut commit: Commit) -> Result<Committed, StoreError> {
         let configs = std::mem::take(&mut commit.push_configs);
         if !configs.is_empty() {
             pushes::add(head, configs);
@@ -143,8 +144,13 @@ impl MemoryStore {
         self.retention.evict(|node, head| self.forget(node, head));
     }
 
-    /// Looks at a task, if it is there.
-    fn with_head<R>(&self, scope: &Scope, id: &TaskId, look: impl FnOnce(&Arc<Node>, &mut Head) -> R) -> Option<R> {
+    /// Looks at a task, if it exists.
+    fn with_head<R>(
+        &self,
+        scope: &Scope,
+        id: &TaskId,
+        look: impl FnOnce(&Arc<MemoryNode>, &mut Head) -> R,
+    ) -> Option<R> {
         let node = self.tables.task(scope, id)?;
         let mut head = node.head.lock();
         // A task without records is being created.
@@ -175,7 +181,7 @@ impl TaskStore for MemoryStore {
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
-        let owned = |_: &Arc<Node>, head: &mut Head| {
+        let owned = |_: &Arc<MemoryNode>, head: &mut Head| {
             Ok(Claim::Owned { stored: head.stored()?, abandoned: !head.released, commands: Vec::new() })
         };
         self.with_head(scope, id, owned).transpose()

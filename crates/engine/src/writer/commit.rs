@@ -62,7 +62,7 @@ impl LogWriter {
         let outcome = if creates { self.write_once(commit).await } else { self.write(commit).await };
         let committed = match outcome {
             Ok(committed) => committed,
-            Err(StoreError::Conflict) if !creates && Box::pin(self.is_deleted()).await => {
+            Err(StoreError::Conflict) if !creates && Box::pin(self.check_deleted()).await => {
                 return Err(Error::task_not_found(self.live.id.as_str()));
             }
             Err(error) => return Err(self.report(error, "a commit")),
@@ -101,7 +101,7 @@ impl LogWriter {
     }
 
     /// Whether a commit was refused because the task was deleted. No other node owns the task then.
-    async fn is_deleted(&mut self) -> bool {
+    async fn check_deleted(&mut self) -> bool {
         let is_deleted = matches!(self.shared.is_there(&self.live).await, Ok(false));
         if is_deleted {
             tracing::info!(task = %self.live.id, "a task was deleted while it was at work");

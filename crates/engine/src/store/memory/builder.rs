@@ -1,8 +1,8 @@
-//! Settings of a store in memory.
+//! The settings of a store in memory.
 
-use super::{MemoryStore, node::LogPolicy, retention::Retention};
+use super::{MemoryStore, node::LogPolicy, retention::MemoryRetention};
 
-/// Sets up a [`MemoryStore`]; made by [`MemoryStore::builder`].
+/// Builds a [`MemoryStore`]. [`MemoryStore::builder`] creates the builder.
 #[derive(Debug, Clone)]
 pub struct MemoryStoreBuilder {
     keep_log: bool,
@@ -15,34 +15,34 @@ impl MemoryStoreBuilder {
         Self { keep_log: false, log_limit: 65_536, max_tasks: Some(1_000_000) }
     }
 
-    /// Whether the records of a task are kept when it has ended, up to the limit. Off by default: a task then costs
-    /// what its result costs. A test may want them.
+    /// Whether the store keeps the records of ended tasks, up to the limit. Off by default, so that an ended task takes
+    /// only the memory of its result. Some tests need the records.
     pub fn keep_log(mut self, keep_log: bool) -> Self {
         self.keep_log = keep_log;
         self
     }
 
-    /// How many of the newest records of a task are kept until it ends and has no pending push notification, 65,536 by
-    /// default; whoever asks for older ones is told `Compacted`.
+    /// The number of records of a running task, or of a task with a pending push notification, that the store keeps.
+    /// The default is 65,536. Reading older records fails with `Compacted`.
     pub fn log_limit(mut self, records: usize) -> Self {
         self.log_limit = records;
         self
     }
 
-    /// How many tasks are kept, 1,000,000 by default (about 1 KB each where they are small); `None` for as many as
-    /// come.
+    /// The number of tasks that the store keeps. The default is 1,000,000 (about 1 KB per small task). `None` means no
+    /// limit.
     ///
-    /// When there are more, those that ended go, the one that ended first before others; and when none has ended, those
-    /// that wait for their client, longest first. A task that runs or has pending push notifications never goes, so there may
-    /// be more than this.
+    /// Above the limit, the store evicts ended tasks, in the order of their ends. If no task has ended, the store
+    /// evicts interrupted tasks, in the order of their interruptions. Running tasks and tasks with pending push
+    /// notifications are never evicted, so the number can exceed the limit.
     pub fn max_tasks(mut self, max_tasks: Option<usize>) -> Self {
         self.max_tasks = max_tasks;
         self
     }
 
-    /// The store.
+    /// Builds the store.
     pub fn build(self) -> MemoryStore {
         let logs = LogPolicy { keep: self.keep_log, limit: self.log_limit.max(1) };
-        MemoryStore::with(logs, Retention::new(self.max_tasks))
+        MemoryStore::with(logs, MemoryRetention::new(self.max_tasks))
     }
 }

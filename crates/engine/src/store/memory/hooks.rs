@@ -1,11 +1,11 @@
-//! Push configurations, and which of them have pending records.
+//! Push configurations with their pending records.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use nuncio_model::{PushConfigId, TaskId, TaskPushNotificationConfig, Timestamp};
 use parking_lot::Mutex;
 
-use super::{node::Node, order::Moment};
+use super::{node::MemoryNode, order::Moment};
 use crate::store::{DuePush, PushConfig};
 
 /// A push configuration of a task.
@@ -20,7 +20,7 @@ pub(super) struct Hook {
 }
 
 impl Hook {
-    /// A configuration that has everything up to `delivered`.
+    /// A configuration whose records up to `delivered` are delivered.
     pub(super) fn new(config: TaskPushNotificationConfig, format: Option<Box<str>>, delivered: u64) -> Self {
         let id = config.id.clone().unwrap_or_default();
         Self { id, config, format, delivered, pending: delivered, attempts: 0, next_attempt: Timestamp::default() }
@@ -30,13 +30,13 @@ impl Hook {
         self.pending > self.delivered
     }
 
-    /// Whether another record would not change when it is due.
+    /// Whether another record would not change the due time.
     pub(super) fn keeps_its_time(&self, now: Timestamp) -> bool {
         self.has_pending() && (self.attempts > 0 || self.next_attempt <= now)
     }
 
-    /// Makes the records up to `sequence` pending. Records that are pending already keep their time; new records are due
-    /// now. Without a failure nothing is due later, whatever the clock showed before.
+    /// Makes the records up to `sequence` pending. Pending records keep their due time, and new records are due now.
+    /// Without a failed attempt, the due time is never in the future, even after a change of the clock.
     pub(super) fn add_pending(&mut self, sequence: u64, now: Timestamp) {
         if !self.keeps_its_time(now) {
             self.next_attempt = now;
@@ -48,7 +48,7 @@ impl Hook {
         PushConfig { config: self.config.clone(), format: self.format.clone(), delivered: self.delivered }
     }
 
-    pub(super) fn to_due(&self, node: &Node) -> DuePush {
+    pub(super) fn to_due(&self, node: &MemoryNode) -> DuePush {
         DuePush {
             scope: node.scope.scope.clone(),
             config: self.config.clone(),
@@ -59,17 +59,17 @@ impl Hook {
     }
 }
 
-/// The configurations that have pending records, by when they are due. A node's configurations change only under its lock.
+/// The configurations with pending records, by due time. The lock of a node protects its configurations.
 #[derive(Default)]
 pub(super) struct Outbox {
-    due: Mutex<BTreeMap<OutboxKey, Arc<Node>>>,
+    due: Mutex<BTreeMap<OutboxKey, Arc<MemoryNode>>>,
 }
 
 type OutboxKey = (Moment, TaskId, PushConfigId);
 
 impl Outbox {
-    /// Changes a configuration, and its place in the outbox.
-    pub(super) fn change(&self, node: &Arc<Node>, hook: &mut Hook, change: impl FnOnce(&mut Hook)) {
+    /// Changes a configuration and its entry in the outbox.
+    pub(super) fn change(&self, node: &Arc<MemoryNode>, hook: &mut Hook, change: impl FnOnce(&mut Hook)) {
         self.forget(node, hook);
         change(hook);
         if hook.has_pending() {
@@ -78,14 +78,14 @@ impl Outbox {
     }
 
     /// Removes a configuration from the outbox.
-    pub(super) fn forget(&self, node: &Node, hook: &Hook) {
+    pub(super) fn forget(&self, node: &MemoryNode, hook: &Hook) {
         if hook.has_pending() {
             self.due.lock().remove(&key(node, hook));
         }
     }
 
     /// The configurations that are due, longest due first.
-    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<(Arc<Node>, PushConfigId)> {
+    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<(Arc<MemoryNode>, PushConfigId)> {
         let now = Moment::from(now);
         let due = self.due.lock();
         due.iter()
@@ -100,6 +100,6 @@ impl Outbox {
     }
 }
 
-fn key(node: &Node, hook: &Hook) -> OutboxKey {
+fn key(node: &MemoryNode, hook: &Hook) -> OutboxKey {
     (hook.next_attempt.into(), node.id.clone(), hook.id.clone())
 }

@@ -1,4 +1,4 @@
-//! What lists are read from: an order of tasks for each state, for a scope and for each of its contexts.
+//! The index of lists: the order of tasks by state, for a scope and for each of its contexts.
 
 use std::iter::Peekable;
 
@@ -8,7 +8,7 @@ use super::order::{Descending, Entry, Moment, Order, Place};
 
 const STATES: usize = TaskState::ALL.len();
 
-/// Tasks in order, by state. A list of all states merges them.
+/// Tasks in order, by state. A list of all states merges the orders.
 #[derive(Default)]
 pub(super) struct Lists {
     by_state: [Order; STATES],
@@ -27,7 +27,7 @@ impl Lists {
         self.by_state.iter().all(|order| order.len() == 0)
     }
 
-    /// The newest entries before a place that are not older than `since`, at most `limit`.
+    /// The newest entries before a position that are not older than `since`, at most `limit`.
     pub(super) fn page(
         &self,
         state: Option<TaskState>,
@@ -51,13 +51,13 @@ impl Lists {
         page
     }
 
-    /// Entries of a state behind a place and before a moment, oldest first, at most `limit`.
+    /// Entries of a state after a position and before a time, oldest first, at most `limit`.
     pub(super) fn older(&self, state: TaskState, after: Option<Place<'_>>, before: Moment, limit: usize) -> Vec<Entry> {
         let older = self.by_state[slot(state)].after(after).take_while(|entry| entry.at < before);
         older.take(limit).cloned().collect()
     }
 
-    /// How many there are that are not older than `since`.
+    /// The number of entries that are not older than `since`.
     pub(super) fn count(&self, state: Option<TaskState>, since: Option<Moment>) -> usize {
         self.orders(state)
             .map(|order| since.map_or(order.len(), |since| order.count_from(Place::start_of(since))))
@@ -77,7 +77,7 @@ fn slot(state: TaskState) -> usize {
     usize::try_from(state.number()).unwrap_or_default()
 }
 
-/// The tasks of one context: nearly always a single one, which then needs no lists.
+/// The tasks of one context. Most contexts have one task, which needs no lists.
 pub(super) enum InContext {
     One(Entry),
     Many(Box<Lists>),
@@ -96,7 +96,7 @@ impl InContext {
         }
     }
 
-    /// Puts an entry in the place of another of the same task.
+    /// Replaces the entry of a task.
     pub(super) fn replace(&mut self, state: TaskState, place: Place<'_>, entry: Entry) {
         match self {
             Self::One(one) => *one = entry,
@@ -107,7 +107,7 @@ impl InContext {
         }
     }
 
-    /// Removes a task; `true` when none is left.
+    /// Removes a task. Returns `true` if no task is left.
     pub(super) fn remove(&mut self, state: TaskState, place: Place<'_>) -> bool {
         match self {
             Self::One(one) => one.place() == place,

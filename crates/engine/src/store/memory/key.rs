@@ -1,17 +1,17 @@
-//! What a table has ids in order by.
+//! The sort order of ids in tables.
 
 use uuid::{Uuid, fmt::Hyphenated};
 
 /// An id as the key of a sorted table.
 ///
-/// An id that was made here is a UUID of version 7: as numbers, these grow. So what is new stands where what was new a
-/// moment ago does, and adding it touches memory that a cache still has, however many there are. A hash would send it
-/// anywhere.
+/// Generated ids are UUIDs of version 7, whose numbers grow with time. New tasks are therefore neighbors in the table,
+/// and an insert accesses memory that is still in the cache, whatever the size of the table. Hashes would be spread
+/// over the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Key<I> {
     /// An id that is a UUID in its usual form.
     Uuid([u64; 2]),
-    /// Any other.
+    /// Any other id.
     Text(I),
 }
 
@@ -21,7 +21,7 @@ impl<I: AsRef<str> + Clone> Key<I> {
     }
 }
 
-/// The UUID that is written in just this way: ids are told apart by their text, which may name one UUID in many forms.
+/// The UUID if the id has the usual form. Ids are compared as text, and one UUID can have several other forms.
 fn canonical(text: &str) -> Option<Uuid> {
     if text.len() != Hyphenated::LENGTH {
         return None;

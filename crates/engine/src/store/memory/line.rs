@@ -1,18 +1,19 @@
-//! Tasks in the order in which they were let go of, without those that are gone.
+//! Released tasks in the order of their release, without deleted tasks.
 
 use std::{collections::VecDeque, sync::Arc};
 
-use super::node::Node;
+use super::node::MemoryNode;
 
-/// Entries that are looked at for each that is gone.
+/// The entries that are checked for each deleted task.
 const LOOKS: usize = 4;
 
-/// A queue. Those that are gone are dropped a few at a time, so that nobody waits for it and they never are the most.
+/// A queue. Each deletion checks a few entries and drops deleted tasks, so that no call takes long and most entries are
+/// valid.
 #[derive(Default)]
 pub(super) struct Line {
-    /// Those that were looked at; they come before the others.
-    front: VecDeque<Arc<Node>>,
-    rest: VecDeque<Arc<Node>>,
+    /// Checked entries, before the other entries.
+    front: VecDeque<Arc<MemoryNode>>,
+    rest: VecDeque<Arc<MemoryNode>>,
 }
 
 impl Line {
@@ -20,22 +21,22 @@ impl Line {
         self.front.len() + self.rest.len()
     }
 
-    pub(super) fn push(&mut self, node: Arc<Node>) {
+    pub(super) fn push(&mut self, node: Arc<MemoryNode>) {
         self.rest.push_back(node);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Arc<Node>> {
+    pub(super) fn pop(&mut self) -> Option<Arc<MemoryNode>> {
         self.front.pop_front().or_else(|| self.rest.pop_front())
     }
 
-    /// Takes note that one of them is gone.
+    /// Counts a deleted task.
     pub(super) fn one_is_gone(&mut self) {
         for _ in 0..LOOKS {
             let Some(node) = self.rest.pop_front() else {
                 std::mem::swap(&mut self.front, &mut self.rest);
                 return;
             };
-            // One that is locked is looked at the next time.
+            // A locked task is checked later.
             if node.head.try_lock().is_none_or(|head| !head.deleted) {
                 self.front.push_back(node);
             }

@@ -13,11 +13,11 @@ use super::{
 };
 use crate::store::{ListPage, ListQuery, PageToken, StoreError};
 
-/// How often a page is read again because a task of it moved meanwhile.
+/// The number of attempts to read a page while tasks of the page change.
 const RETRIES: usize = 16;
 
-/// The page as it was at one moment. Where the tasks never stand still for that long, one that moved is shown as it is
-/// now: it is not left out, though another that it moved before may be where it was.
+/// The page at one point in time. If the tasks change during all attempts, the page has the current state of a changed
+/// task. Such a task is not missing, but tasks before it may be at their previous positions.
 pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Result<ListPage, StoreError> {
     let token = query.place()?;
     let Some(scope) = store.tables.scope(scope) else { return Ok(ListPage::default()) };
@@ -71,7 +71,7 @@ fn matches(query: &ListQuery, head: &Head) -> bool {
         && query.updated_since.is_none_or(|since| head.at >= Moment::from(since))
 }
 
-/// How many tasks match in all, and those of the page with one more, which tells that there is another.
+/// The total of matching tasks, and the tasks of the page plus one, which shows whether another page follows.
 fn read(
     store: &MemoryStore,
     scope: &Arc<ScopeLists>,

@@ -1,38 +1,38 @@
-//! Messages of a scope that are to be known when they come again.
+//! The message ids of a scope for deduplication.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nuncio_model::{MessageId, TaskId, Timestamp};
 
-use super::node::Node;
+use super::node::MemoryNode;
 use crate::store::{Commit, Remember, StoreError};
 
-/// How many messages whose time is over go for one that comes: that keeps pace, and stalls nobody.
+/// The number of expired ids that are dropped for each new id. The memory does not grow, and no call takes long.
 const FORGOTTEN: usize = 2;
 
-/// Which task took which message, and when.
+/// The tasks of message ids, with the time of the commit.
 #[derive(Default)]
 pub(super) struct Messages {
-    taken: HashMap<MessageId, Taken>,
-    /// The same by time. The number tells apart what came at one time.
+    taken: HashMap<MessageId, Remembered>,
+    /// The same by time. The number distinguishes ids with the same time.
     order: BTreeMap<(Timestamp, u64), MessageId>,
-    /// The messages of each task.
+    /// The message ids of each task.
     of_task: HashMap<TaskId, HashSet<MessageId>>,
     next: u64,
 }
 
-struct Taken {
+struct Remembered {
     task: TaskId,
     place: (Timestamp, u64),
 }
 
 impl Messages {
-    /// The task that took a message since then.
+    /// The task with this message id, if the id was remembered since this time.
     pub(super) fn find(&self, message: &MessageId, since: Timestamp) -> Option<TaskId> {
         self.taken.get(message).filter(|taken| taken.place.0 >= since).map(|taken| taken.task.clone())
     }
 
-    /// Remembers messages of a task, all or none of them.
+    /// Remembers the message ids of a task, all or none.
     fn remember(&mut self, task: &TaskId, remember: &Remember, now: Timestamp) -> Result<(), StoreError> {
         let Remember { messages, since } = remember;
         if let Some(other) = messages.iter().find_map(|message| self.find(message, *since)) {
@@ -43,14 +43,14 @@ impl Messages {
             self.forget(message);
             let place = (now, self.next);
             self.next += 1;
-            self.taken.insert(message.clone(), Taken { task: task.clone(), place });
+            self.taken.insert(message.clone(), Remembered { task: task.clone(), place });
             self.order.insert(place, message.clone());
             self.of_task.entry(task.clone()).or_default().insert(message.clone());
         }
         Ok(())
     }
 
-    /// Forgets messages that were taken before a time, oldest first, at most so many. How many.
+    /// Forgets ids that were remembered before a time, oldest first, at most `limit`. Returns the number of ids.
     pub(super) fn forget_before(&mut self, before: Timestamp, limit: usize) -> usize {
         for forgotten in 0..limit {
             let Some((_, oldest)) = self.order.first_key_value().filter(|((at, _), _)| *at < before) else {
@@ -80,9 +80,9 @@ impl Messages {
     }
 }
 
-impl Node {
-    /// Remembers the messages that a commit to this task wants to be known, if none of them is yet. Called under the
-    /// task's lock.
+impl MemoryNode {
+    /// Remembers the message ids of a commit unless one of them is already remembered. The caller holds the lock of the
+    /// task.
     pub(super) fn remember(&self, commit: &Commit) -> Result<(), StoreError> {
         match &commit.remember {
             Some(remember) => self.scope.messages.lock().remember(&self.id, remember, Timestamp::now()),
@@ -90,7 +90,7 @@ impl Node {
         }
     }
 
-    /// Forgets the messages of this task.
+    /// Forgets the message ids of this task.
     pub(super) fn forget_messages(&self) {
         self.scope.messages.lock().forget_task(&self.id);
     }

@@ -1,4 +1,4 @@
-//! One task: its fold, its log while somebody may want it, and its push configurations.
+//! One task: its state, its log while the log is needed, and its push configurations.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -17,15 +17,15 @@ use crate::{
     store::{Commit, Portion, StoreError, Stored},
 };
 
-/// A task. The mutex is held for a commit or a read of this task only.
-pub(super) struct Node {
+/// A task. Commits and reads of this task lock the mutex.
+pub(super) struct MemoryNode {
     pub(super) id: TaskId,
     pub(super) context: ContextId,
     pub(super) scope: Arc<ScopeLists>,
     pub(super) head: Mutex<Head>,
 }
 
-impl Node {
+impl MemoryNode {
     /// The list entry of a head of this node.
     pub(super) fn entry(self: &Arc<Self>, head: &Head) -> Entry {
         Entry { at: head.at, state: head.state, node: Arc::clone(self) }
@@ -37,7 +37,7 @@ impl Node {
 }
 
 pub(super) struct Head {
-    /// The task as of the record `folded`.
+    /// The task at the record `folded`.
     task: Arc<Task>,
     folded: u64,
     /// The last record.
@@ -45,14 +45,14 @@ pub(super) struct Head {
     pub(super) at: Moment,
     pub(super) state: TaskState,
     pub(super) released: bool,
-    /// Evicted: whoever still holds the node finds no task in it.
+    /// The task was evicted. Remaining references to the node find no task.
     pub(super) deleted: bool,
-    /// In which queues of the retention it stands.
+    /// The queues of the retention that contain the task.
     pub(super) queued: u8,
     rest: Option<Box<Rest>>,
 }
 
-/// What a task that has ended, and was never pushed, does not have.
+/// The data that an ended task without pushes does not have.
 #[derive(Default)]
 struct Rest {
     /// The newest records, up to the last one.
@@ -60,12 +60,12 @@ struct Rest {
     hooks: Vec<Hook>,
 }
 
-/// How long logs are kept.
+/// The retention of logs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogPolicy {
-    /// Also when a task has ended.
+    /// Whether logs of ended tasks are kept.
     pub(super) keep: bool,
-    /// How many records of a task.
+    /// The number of records of a task that are kept.
     pub(super) limit: usize,
 }
 
@@ -85,7 +85,7 @@ impl Head {
         }
     }
 
-    /// Writes a commit that was checked.
+    /// Writes a checked commit.
     pub(super) fn append(&mut self, commit: Commit, policy: LogPolicy) -> Result<(), StoreError> {
         self.sequence = commit.sequence();
         self.at = commit.updated.into();
@@ -101,7 +101,7 @@ impl Head {
         self.trim(policy)
     }
 
-    /// Drops the records that nobody will ask for any more.
+    /// Drops records that are no longer needed.
     pub(super) fn trim(&mut self, policy: LogPolicy) -> Result<(), StoreError> {
         let Some(rest) = &self.rest else { return Ok(()) };
         let is_wanted = !self.is_over() || policy.keep || self.has_pending();
@@ -109,7 +109,7 @@ impl Head {
         self.drop_oldest(excess)
     }
 
-    /// Drops so many records; the task has them in it then.
+    /// Drops this number of records, after they are folded into the task.
     fn drop_oldest(&mut self, excess: usize) -> Result<(), StoreError> {
         let Some(rest) = self.rest.as_ref().filter(|_| excess > 0) else { return Ok(()) };
         if self.folded < self.sequence - (rest.log.len() - excess) as u64 {
@@ -126,7 +126,7 @@ impl Head {
         Ok(())
     }
 
-    /// The task as of the last record.
+    /// The task at the last record.
     pub(super) fn task(&mut self) -> Result<Arc<Task>, StoreError> {
         if self.folded < self.sequence {
             self.fold()?;
@@ -134,7 +134,7 @@ impl Head {
         Ok(Arc::clone(&self.task))
     }
 
-    /// The task with what its writer must know.
+    /// The task with the data for its writer.
     pub(super) fn stored(&mut self) -> Result<Stored, StoreError> {
         Ok(Stored { task: self.task()?, sequence: self.sequence, epoch: EPOCH })
     }
@@ -150,7 +150,7 @@ impl Head {
         Ok(())
     }
 
-    /// The records after `after`, a portion of them.
+    /// A portion of the records after `after`.
     pub(super) fn events_after(&self, after: u64, mut portion: Portion) -> Result<Vec<Record>, StoreError> {
         let Some(missing) = self.sequence.checked_sub(after).filter(|missing| *missing > 0) else {
             return Ok(Vec::new());
@@ -168,17 +168,17 @@ impl Head {
         self.drop_oldest(records).map(|()| records > 0)
     }
 
-    /// Whether there are records of a task that rests, which may be dropped before the task ends.
+    /// Whether an interrupted task has records that can be dropped before the task ends.
     pub(super) fn has_log(&self) -> bool {
         self.rest.as_ref().is_some_and(|rest| !rest.log.is_empty())
     }
 
-    /// Whether it has ended, and nobody is at work on it.
+    /// Whether the task has ended and was released.
     fn is_over(&self) -> bool {
         self.released && self.state.is_terminal()
     }
 
-    /// Drops what it holds, when the task is gone.
+    /// Drops the content of a deleted task.
     pub(super) fn clear(&mut self) {
         self.task = Arc::default();
         self.rest = None;

@@ -1,18 +1,18 @@
-//! Tasks in the order of a list: a sorted sequence in blocks.
+//! Tasks in the order of a list: a sorted sequence of blocks.
 //!
-//! New tasks go to the end, so blocks are full and an insert is a push. One elsewhere moves at most a block, and no
-//! growth ever moves all of them, which would stall everybody.
+//! New tasks are appended, so blocks are full and an insert is a push. An insert at another position moves at most one
+//! block. Growth never moves all tasks, which would delay all callers.
 
 use std::{cmp::Ordering, sync::Arc};
 
 use nuncio_model::{TaskState, Timestamp};
 
-use super::node::Node;
+use super::node::MemoryNode;
 
-/// Entries in a block: a move within one costs a fraction of a microsecond.
+/// The entries of a block. A move in a block takes a fraction of a microsecond.
 const BLOCK: usize = 512;
 
-/// A time of status, in the twelve bytes that it needs: every task has three.
+/// A timestamp in twelve bytes, because every task has three timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, packed(4))]
 pub(super) struct Moment {
@@ -33,12 +33,12 @@ impl From<Moment> for Timestamp {
     }
 }
 
-/// A task in a list, as of the change that put it there.
+/// An entry of a task in a list, with its status.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) at: Moment,
     pub(super) state: TaskState,
-    pub(super) node: Arc<Node>,
+    pub(super) node: Arc<MemoryNode>,
 }
 
 impl Entry {
@@ -47,7 +47,7 @@ impl Entry {
     }
 }
 
-/// A place in the order: by time, then by id.
+/// A position in the order: by timestamp, then by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place<'a> {
     pub(super) at: Moment,
@@ -55,7 +55,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Before all tasks of this time.
+    /// The position before all tasks with this timestamp.
     pub(super) fn start_of(at: Moment) -> Self {
         Self { at, id: "" }
     }
@@ -107,20 +107,20 @@ impl Order {
         true
     }
 
-    /// The entries before a place, or all of them, newest first.
+    /// The entries before a position, or all entries, newest first.
     pub(super) fn before(&self, place: Option<Place<'_>>) -> Descending<'_> {
         let (block, offset) = place.map_or((self.blocks.len(), 0), |place| self.search(place));
         Descending { order: self, block, offset }
     }
 
-    /// The entries behind a place, or all of them, oldest first.
+    /// The entries after a position, or all entries, oldest first.
     pub(super) fn after(&self, place: Option<Place<'_>>) -> impl Iterator<Item = &Entry> {
         let (block, offset) = place.map_or((0, 0), |place| self.search(place));
         let entries = self.blocks.iter().skip(block).flatten().skip(offset);
         entries.skip_while(move |entry| place.is_some_and(|place| entry.place() == place))
     }
 
-    /// How many entries are of this place or later.
+    /// The number of entries at or after this position.
     pub(super) fn count_from(&self, place: Place<'_>) -> usize {
         let (block, offset) = self.search(place);
         self.blocks.iter().skip(block).map(Vec::len).sum::<usize>() - offset
@@ -130,7 +130,7 @@ impl Order {
         self.blocks.last()?.last()
     }
 
-    /// The first entry that is not before the place; behind all of them when there is none.
+    /// The first entry that is not before the position, or the end.
     fn search(&self, place: Place<'_>) -> (usize, usize) {
         let is_before = |entry: &Entry| entry.place().cmp(&place) == Ordering::Less;
         let block = self.blocks.partition_point(|block| block.last().is_some_and(is_before));
@@ -168,7 +168,7 @@ mod tests {
     use crate::store::memory::{node::Head, tables::Tables};
 
     fn entry(tables: &Tables, second: i64, id: &str) -> Entry {
-        let node = Node {
+        let node = MemoryNode {
             id: id.into(),
             context: "c".into(),
             scope: tables.coming(&nuncio_model::Scope::open()).scope(),
@@ -192,7 +192,7 @@ mod tests {
         let (tables, mut random, mut order) = (Tables::new(), Random::new(1), Order::default());
         let mut plain: Vec<Entry> = Vec::new();
         for number in 0..6_000 {
-            // Mostly at the end, sometimes anywhere, often at the same time.
+            // Most inserts at the end, some anywhere, many with the same time.
             let second = if random.one_in(3) { random.below(2_000) } else { 1_000 + number / 6 };
             let new = entry(&tables, i64::try_from(second).unwrap(), &format!("{}", random.below(1 << 30)));
             order.insert(new.clone());

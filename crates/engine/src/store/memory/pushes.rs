@@ -1,4 +1,4 @@
-//! Changes to the push configurations of a task. All are called under its lock.
+//! Changes of the push configurations of a task. The callers hold the lock of the task.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use nuncio_model::{PushConfigId, Timestamp};
 
 use super::{
     hooks::{Hook, Outbox},
-    node::{Head, Node},
+    node::{Head, MemoryNode},
 };
 use crate::store::{DuePush, PushConfig, PushSettlement};
 
-/// Takes in the configurations that come with a new task.
+/// Adds the configurations of a new task.
 pub(super) fn add(head: &mut Head, configs: Vec<PushConfig>) {
     let hooks = head.hooks_or_new();
     hooks.extend(configs.into_iter().map(|config| Hook::new(config.config, config.format, 0)));
     hooks.sort_by(|one, two| one.id.cmp(&two.id));
 }
 
-/// Owes every configuration the records up to `sequence`.
-pub(super) fn add_pending(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, sequence: u64) {
+/// Makes the records up to `sequence` pending for every configuration.
+pub(super) fn add_pending(outbox: &Outbox, node: &Arc<MemoryNode>, head: &mut Head, sequence: u64) {
     let now = Timestamp::now();
     for hook in head.hooks_mut().into_iter().flatten() {
         if hook.keeps_its_time(now) {
@@ -29,8 +29,8 @@ pub(super) fn add_pending(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, se
     }
 }
 
-/// Stores a configuration, or replaces the one of the same id.
-pub(super) fn put(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, config: PushConfig) {
+/// Stores a configuration, or replaces the configuration with the same id.
+pub(super) fn put(outbox: &Outbox, node: &Arc<MemoryNode>, head: &mut Head, config: PushConfig) {
     let sequence = head.sequence;
     let hook = Hook::new(config.config, config.format, config.delivered.min(sequence));
     let hooks = head.hooks_or_new();
@@ -48,8 +48,8 @@ pub(super) fn put(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, config: Pu
     outbox.change(node, &mut hooks[place], |hook| hook.add_pending(sequence, Timestamp::now()));
 }
 
-/// Removes a configuration, if it is there.
-pub(super) fn delete(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, id: &PushConfigId) {
+/// Removes a configuration, if it exists.
+pub(super) fn delete(outbox: &Outbox, node: &Arc<MemoryNode>, head: &mut Head, id: &PushConfigId) {
     if let Some(hooks) = head.hooks_mut() {
         hooks.retain(|hook| {
             if hook.id == *id {
@@ -60,8 +60,8 @@ pub(super) fn delete(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, id: &Pu
     }
 }
 
-/// Notes how an attempt went, if the configuration is still there.
-pub(super) fn settle(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, settlement: &PushSettlement) {
+/// Stores the result of an attempt, if the configuration exists.
+pub(super) fn settle(outbox: &Outbox, node: &Arc<MemoryNode>, head: &mut Head, settlement: &PushSettlement) {
     let hooks = head.hooks_mut().into_iter().flatten();
     for hook in hooks.filter(|hook| hook.id == settlement.id) {
         outbox.change(node, hook, |hook| {
@@ -72,7 +72,7 @@ pub(super) fn settle(outbox: &Outbox, node: &Arc<Node>, head: &mut Head, settlem
     }
 }
 
-/// What is due, longest due first.
+/// The due configurations, longest due first.
 pub(super) fn due(outbox: &Outbox, now: Timestamp, limit: usize) -> Vec<DuePush> {
     let due = outbox.due(now, limit).into_iter();
     due.filter_map(|(node, id)| {

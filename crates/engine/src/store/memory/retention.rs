@@ -1,4 +1,4 @@
-//! Which tasks go when there are too many, and whose logs are kept while they rest.
+//! Evicts tasks above the limit, and finds logs of tasks at rest.
 
 use std::sync::{
     Arc,
@@ -9,18 +9,17 @@ use parking_lot::Mutex;
 
 use super::{
     line::Line,
-    node::{Head, Node},
+    node::{Head, MemoryNode},
 };
 
-/// How many tasks are looked at for one that comes: eviction keeps pace with creation and stalls nobody.
+/// The number of tasks that are checked for each new task. Eviction keeps up with creation, and no call takes long.
 const LOOKS: usize = 4;
 
-/// Counts tasks, and remembers in which order they were let go of.
-pub(super) struct Retention {
+/// Counts tasks, and stores the order of their releases.
+pub(super) struct MemoryRetention {
     limit: Option<usize>,
     count: AtomicUsize,
-    /// Tasks that have ended, tasks that are parked, and all of them that have a log. An entry whose task does not
-    /// belong there any more is passed over.
+    /// Ended tasks, interrupted tasks, and released tasks that have a log. Entries of other tasks are skipped.
     lines: Mutex<[Line; 3]>,
 }
 
@@ -28,7 +27,7 @@ const ENDED: usize = 0;
 const PARKED: usize = 1;
 const LOGS: usize = 2;
 
-impl Retention {
+impl MemoryRetention {
     pub(super) fn new(limit: Option<usize>) -> Self {
         Self { limit, count: AtomicUsize::new(0), lines: Mutex::default() }
     }
@@ -45,8 +44,8 @@ impl Retention {
         self.limit.is_some_and(|limit| self.count.load(Ordering::Relaxed) > limit)
     }
 
-    /// Notes that a task was let go of. Called under its lock.
-    pub(super) fn released(&self, node: &Arc<Node>, head: &mut Head) {
+    /// Adds a released task. The caller holds the lock of the task.
+    pub(super) fn released(&self, node: &Arc<MemoryNode>, head: &mut Head) {
         if self.limit.is_some() {
             self.line_up(if head.state.is_terminal() { ENDED } else { PARKED }, node, head);
         }
@@ -55,7 +54,7 @@ impl Retention {
         }
     }
 
-    fn line_up(&self, line: usize, node: &Arc<Node>, head: &mut Head) {
+    fn line_up(&self, line: usize, node: &Arc<MemoryNode>, head: &mut Head) {
         let mark = 1 << line;
         if head.queued & mark == 0 {
             head.queued |= mark;
@@ -63,7 +62,7 @@ impl Retention {
         }
     }
 
-    /// Notes that a task is gone. Called under its lock.
+    /// Removes a deleted task. The caller holds the lock of the task.
     pub(super) fn forget(&self, head: &Head) {
         if head.queued != 0 {
             let mut lines = self.lines.lock();
@@ -71,9 +70,9 @@ impl Retention {
         }
     }
 
-    /// Takes the task that should go first, if there is one: of those that ended the one that ended first, else the one
-    /// that is parked for longest. It is marked as gone; its lock is not held.
-    pub(super) fn evict(&self, take: impl Fn(&Arc<Node>, &mut Head)) {
+    /// Takes the next task to evict, if there is one: the task that ended first, or else the task that was interrupted
+    /// first. The task is marked as deleted, and its lock is released.
+    pub(super) fn evict(&self, take: impl Fn(&Arc<MemoryNode>, &mut Head)) {
         for line in [ENDED, PARKED] {
             for _ in 0..LOOKS {
                 let Some(node) = self.lines.lock()[line].pop() else { break };
@@ -95,13 +94,13 @@ impl Retention {
         }
     }
 
-    /// How many tasks may have a log that was kept.
+    /// The number of tasks at rest that may have a log.
     pub(super) fn logs(&self) -> usize {
         self.lines.lock()[LOGS].len()
     }
 
-    /// Takes the next of them.
-    pub(super) fn next_log(&self) -> Option<Arc<Node>> {
+    /// Takes the next task of them.
+    pub(super) fn next_log(&self) -> Option<Arc<MemoryNode>> {
         let node = self.lines.lock()[LOGS].pop()?;
         node.head.lock().queued &= !(1 << LOGS);
         Some(node)

@@ -1,5 +1,5 @@
-//! Where tasks, scopes and contexts are found: sorted tables in shards, so that few wait for one another. None of them
-//! ever has to move all that it holds, as a hash table does when it grows.
+//! The tables of tasks, scopes and contexts: sorted tables in shards, so that few callers wait for each other. In
+//! contrast to a hash table, a sorted table does not move all entries when it grows.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry as Slot},
@@ -19,18 +19,18 @@ use super::{
     index::{InContext, Lists},
     key::Key,
     messages::Messages,
-    node::Node,
+    node::MemoryNode,
     order::{Entry, Place},
 };
 
 const SHARDS: usize = 64;
 
-/// A scope, the lists of its tasks, and the messages that they took.
+/// A scope with the lists and the message ids of its tasks.
 pub(super) struct ScopeLists {
     pub(super) scope: Scope,
     pub(super) lists: Mutex<Lists>,
     pub(super) messages: Mutex<Messages>,
-    /// How many tasks are about to be added.
+    /// The number of tasks that are being added.
     coming: AtomicUsize,
 }
 
@@ -40,7 +40,7 @@ impl ScopeLists {
     }
 }
 
-/// Keeps a scope in the table while a task is added to it.
+/// Keeps a scope in the table while a task is added.
 pub(super) struct Coming(Arc<ScopeLists>);
 
 impl Coming {
@@ -55,7 +55,7 @@ impl Drop for Coming {
     }
 }
 
-/// A sorted table in shards, which a hash of the key chooses from.
+/// A sorted table in shards. The hash of the key selects the shard.
 struct Shards<K, V> {
     hasher: Hashing,
     shards: Box<[Mutex<BTreeMap<K, V>>]>,
@@ -71,14 +71,14 @@ impl<K: Hash + Ord, V> Shards<K, V> {
     }
 }
 
-/// All tasks, and the contexts and scopes that they belong to.
+/// All tasks with their contexts and scopes.
 pub(super) struct Tables {
-    tasks: Shards<Key<TaskId>, Arc<Node>>,
+    tasks: Shards<Key<TaskId>, Arc<MemoryNode>>,
     contexts: Shards<ContextKey, InContext>,
     scopes: Shards<Scope, Arc<ScopeLists>>,
 }
 
-/// A context of a scope. The address is one scope's as long as a task of it is in the table.
+/// A context of a scope. The address identifies the scope while the table has a task of the scope.
 type ContextKey = (Key<ContextId>, usize);
 
 fn context_key(scope: &Arc<ScopeLists>, context: &ContextId) -> ContextKey {
@@ -90,15 +90,15 @@ impl Tables {
         Self { tasks: Shards::new(), contexts: Shards::new(), scopes: Shards::new() }
     }
 
-    /// The task, when it is of this scope.
-    pub(super) fn task(&self, scope: &Scope, id: &TaskId) -> Option<Arc<Node>> {
+    /// The task, if it belongs to this scope.
+    pub(super) fn task(&self, scope: &Scope, id: &TaskId) -> Option<Arc<MemoryNode>> {
         let key = Key::of(id);
         let node = self.tasks.shard(&key).lock().get(&key).map(Arc::clone)?;
         (node.scope.scope == *scope).then_some(node)
     }
 
-    /// Adds a task; `false` when there is one of this id already.
-    pub(super) fn add_task(&self, node: &Arc<Node>) -> bool {
+    /// Adds a task. Returns `false` if the id exists.
+    pub(super) fn add_task(&self, node: &Arc<MemoryNode>) -> bool {
         let key = Key::of(&node.id);
         match self.tasks.shard(&key).lock().entry(key) {
             Slot::Occupied(_) => false,
@@ -109,7 +109,7 @@ impl Tables {
         }
     }
 
-    pub(super) fn remove_task(&self, node: &Node) {
+    pub(super) fn remove_task(&self, node: &MemoryNode) {
         let key = Key::of(&node.id);
         if let Slot::Occupied(slot) = self.tasks.shard(&key).lock().entry(key)
             && std::ptr::eq(Arc::as_ptr(slot.get()), node)
@@ -118,12 +118,12 @@ impl Tables {
         }
     }
 
-    /// The scope's lists; `None` when it has no tasks.
+    /// The lists of a scope; `None` if the scope has no tasks.
     pub(super) fn scope(&self, scope: &Scope) -> Option<Arc<ScopeLists>> {
         self.scopes.shard(scope).lock().get(scope).map(Arc::clone)
     }
 
-    /// The lists of a scope that a task is about to be added to.
+    /// The lists of a scope, for a task that is about to be added.
     pub(super) fn coming(&self, scope: &Scope) -> Coming {
         let mut scopes = self.scopes.shard(scope).lock();
         if !scopes.contains_key(scope) {
@@ -134,7 +134,7 @@ impl Tables {
         Coming(Arc::clone(lists))
     }
 
-    /// The lists of all scopes that are wanted.
+    /// The lists of all selected scopes.
     pub(super) fn scopes(&self, wanted: impl Fn(&Scope) -> bool) -> Vec<Arc<ScopeLists>> {
         let mut scopes = Vec::new();
         for shard in &self.scopes.shards {
@@ -144,17 +144,22 @@ impl Tables {
         scopes
     }
 
-    /// Tasks of a shard behind an id in the order of the table, at most `limit`; `None` beyond the last shard.
-    pub(super) fn tasks_of_shard(&self, shard: usize, after: Option<&TaskId>, limit: usize) -> Option<Vec<Arc<Node>>> {
+    /// Tasks of a shard after an id in the order of the table, at most `limit`; `None` after the last shard.
+    pub(super) fn tasks_of_shard(
+        &self,
+        shard: usize,
+        after: Option<&TaskId>,
+        limit: usize,
+    ) -> Option<Vec<Arc<MemoryNode>>> {
         let shard = self.tasks.shards.get(shard)?.lock();
         let from = after.map_or(Unbounded, |id| Excluded(Key::of(id)));
         Some(shard.range((from, Unbounded)).take(limit).map(|(_, node)| Arc::clone(node)).collect())
     }
 
-    /// Drops a scope that nobody has a task in or is about to.
+    /// Drops a scope without tasks, unless a task is being added.
     pub(super) fn tidy_scope(&self, lists: &Arc<ScopeLists>) {
         let mut scopes = self.scopes.shard(&lists.scope).lock();
-        // Whoever adds a task said so under this lock.
+        // A caller that adds a task has counted the task under this lock.
         if scopes.get(&lists.scope).is_some_and(|other| Arc::ptr_eq(other, lists))
             && lists.coming.load(Ordering::Acquire) == 0
             && lists.lists.lock().is_empty()
@@ -163,7 +168,7 @@ impl Tables {
         }
     }
 
-    /// Puts a task into the lists.
+    /// Adds a task to the lists.
     pub(super) fn list(&self, entry: Entry) {
         let node = &entry.node;
         node.scope.lists.lock().insert(entry.clone());
@@ -176,7 +181,7 @@ impl Tables {
         }
     }
 
-    /// Moves a task in the lists: it stood at `place`.
+    /// Moves a task in the lists from `place`.
     pub(super) fn relist(&self, state: TaskState, place: Place<'_>, entry: Entry) {
         let node = &entry.node;
         {
@@ -190,8 +195,8 @@ impl Tables {
         }
     }
 
-    /// Takes a task out of the lists, where it stands at this place.
-    pub(super) fn unlist(&self, node: &Node, state: TaskState, place: Place<'_>) {
+    /// Removes a task from the lists at this position.
+    pub(super) fn unlist(&self, node: &MemoryNode, state: TaskState, place: Place<'_>) {
         node.scope.lists.lock().remove(state, place);
         let key = context_key(&node.scope, &node.context);
         if let Slot::Occupied(mut slot) = self.contexts.shard(&key).lock().entry(key)

@@ -1,7 +1,7 @@
-//! Housekeeping: what is old goes, and so does what is to be forgotten.
+//! Housekeeping: deletes old tasks and erases tasks.
 //!
-//! Every scope has its tasks by state and time already, so what is old is found there, a stretch at a time: no lock is
-//! held for longer than that takes.
+//! Each scope has its tasks by state and time, so old tasks are found there. Each lock is held for a limited number of
+//! entries.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use nuncio_model::{TaskId, TaskState, Timestamp};
 use super::{
     MemoryStore,
     hooks::Hook,
-    node::{Head, Node},
+    node::{Head, MemoryNode},
     order::{Entry, Moment},
     tables::ScopeLists,
 };
 use crate::store::{Erase, Orphan, Purge, ScanPage, Scanned, StoreError, Unreadable};
 
-/// Entries that are looked at under one lock.
+/// The number of entries that are checked under one lock.
 const STRETCH: usize = 256;
 
-/// Deletes what is old.
+/// Deletes old tasks.
 pub(super) fn purge(store: &MemoryStore, purge: &Purge) -> usize {
     let before = Moment::from(purge.before);
     let mut deleted = 0;
@@ -42,7 +42,7 @@ pub(super) fn purge(store: &MemoryStore, purge: &Purge) -> usize {
     deleted
 }
 
-/// Tasks that are parked for long.
+/// Tasks that have been interrupted for long.
 pub(super) fn resting(store: &MemoryStore, states: &[TaskState], before: Timestamp, limit: usize) -> Vec<Orphan> {
     let before = Moment::from(before);
     let mut resting: Vec<Entry> = Vec::new();
@@ -64,10 +64,10 @@ pub(super) fn resting(store: &MemoryStore, states: &[TaskState], before: Timesta
     resting.iter().map(|entry| orphan(&entry.node)).collect()
 }
 
-/// Deletes tasks, whatever their state.
+/// Deletes tasks in any state.
 pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
     let mut deleted = 0;
-    let mut remove = |node: &Arc<Node>| deleted += usize::from(store.remove(node, &mut node.head.lock()));
+    let mut remove = |node: &Arc<MemoryNode>| deleted += usize::from(store.remove(node, &mut node.head.lock()));
     let scopes = match erase {
         Erase::Tenant(tenant) => store.tables.scopes(|scope| scope.tenant == *tenant),
         Erase::Scope(scope) | Erase::Context(scope, _) => store.tables.scope(scope).into_iter().collect(),
@@ -94,7 +94,7 @@ pub(super) fn erase(store: &MemoryStore, erase: &Erase) -> usize {
     deleted
 }
 
-/// A page of all tasks: by shard of the table, and there in its order.
+/// A page of all tasks, in the order of shards and tables.
 pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Result<ScanPage, StoreError> {
     let (mut shard, mut last) = match after {
         None => (0, None),
@@ -117,7 +117,7 @@ pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Re
             last = Some(node.id.clone());
         }
         if page.tasks.len() + page.unreadable.len() == limit {
-            // Without an id it is the shard's beginning.
+            // Without an id, the cursor is the start of the shard.
             let last = last.as_ref().map_or("", |last| last.as_str());
             page.next = Some(format!("{shard}:{last}").into());
             return Ok(page);
@@ -125,7 +125,7 @@ pub(super) fn scan(store: &MemoryStore, after: Option<&str>, limit: usize) -> Re
     }
 }
 
-fn add(page: &mut ScanPage, node: &Arc<Node>) {
+fn add(page: &mut ScanPage, node: &Arc<MemoryNode>) {
     let mut head = node.head.lock();
     if head.deleted || head.sequence == 0 {
         return;
@@ -140,11 +140,11 @@ fn add(page: &mut ScanPage, node: &Arc<Node>) {
     }
 }
 
-/// Drops logs that were kept.
+/// Drops the logs of tasks at rest.
 pub(super) fn compact(store: &MemoryStore, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
     let before = Moment::from(before);
     let mut compacted = 0;
-    // Those that may not go yet, or again, stand at the end then.
+    // Logs that cannot be dropped yet are appended to the queue again.
     for _ in 0..store.retention.logs().min(limit.saturating_mul(4)) {
         if compacted == limit {
             break;
@@ -163,7 +163,7 @@ pub(super) fn compact(store: &MemoryStore, before: Timestamp, limit: usize) -> R
     Ok(compacted)
 }
 
-/// Calls `with` for each entry of a state before a moment, oldest first, until it says `false`.
+/// Calls `with` for each entry of a state before a time, oldest first, until `with` returns `false`.
 fn each_older(scope: &ScopeLists, state: TaskState, before: Moment, mut with: impl FnMut(&Entry) -> bool) {
     let mut last: Option<Entry> = None;
     loop {
@@ -180,13 +180,14 @@ fn each_older(scope: &ScopeLists, state: TaskState, before: Moment, mut with: im
     }
 }
 
-pub(super) fn orphan(node: &Node) -> Orphan {
+pub(super) fn orphan(node: &MemoryNode) -> Orphan {
     Orphan { scope: node.scope.scope.clone(), id: node.id.clone() }
 }
 
 impl MemoryStore {
-    /// Takes a task out of everything. Called under its lock. `false` when it is gone already, or not there yet.
-    fn remove(&self, node: &Arc<Node>, head: &mut Head) -> bool {
+    /// Removes a task from all tables. The caller holds the lock of the task. Returns `false` if the task is already
+    /// deleted or not yet created.
+    fn remove(&self, node: &Arc<MemoryNode>, head: &mut Head) -> bool {
         if head.deleted || head.sequence == 0 {
             return false;
         }
@@ -200,8 +201,8 @@ impl MemoryStore {
         true
     }
 
-    /// Takes a task that is gone out of the tables.
-    pub(super) fn forget(&self, node: &Arc<Node>, head: &mut Head) {
+    /// Removes a deleted task from the tables.
+    pub(super) fn forget(&self, node: &Arc<MemoryNode>, head: &mut Head) {
         self.tables.unlist(node, head.state, node.place(head));
         node.forget_messages();
         self.tables.remove_task(node);

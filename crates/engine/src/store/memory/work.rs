@@ -1,4 +1,4 @@
-//! Tasks that somebody is at work on, and those that somebody should be.
+//! Running tasks, and tasks that must be recovered.
 
 use std::{
     collections::BTreeMap,
@@ -11,18 +11,18 @@ use parking_lot::Mutex;
 
 use super::{
     EPOCH, MemoryStore,
-    node::{Head, Node},
+    node::{Head, MemoryNode},
     upkeep::orphan,
 };
 use crate::store::{AtWork, AtWorkPage, Orphan};
 
-/// The tasks that were not let go of. Nearly all begin and end in one commit, and are never here.
+/// The tasks that were not released. Most tasks are created and end in one commit, and are never here.
 #[derive(Default)]
-pub(super) struct Work(Mutex<BTreeMap<TaskId, Arc<Node>>>);
+pub(super) struct Work(Mutex<BTreeMap<TaskId, Arc<MemoryNode>>>);
 
 impl Work {
-    /// Notes what a commit did. Called under the task's lock.
-    pub(super) fn changed(&self, node: &Arc<Node>, was_at_work: bool, head: &Head) {
+    /// Applies a commit. The caller holds the lock of the task.
+    pub(super) fn changed(&self, node: &Arc<MemoryNode>, was_at_work: bool, head: &Head) {
         match (was_at_work, !head.released) {
             (false, true) => drop(self.0.lock().insert(node.id.clone(), Arc::clone(node))),
             (true, false) => self.forget(node),
@@ -30,23 +30,23 @@ impl Work {
         }
     }
 
-    /// The task is gone, or was let go of.
-    pub(super) fn forget(&self, node: &Node) {
+    /// The task was deleted or released.
+    pub(super) fn forget(&self, node: &MemoryNode) {
         self.0.lock().remove(&node.id);
     }
 
-    /// Those whose ids come after this one, by id.
-    fn after(&self, last: Option<&TaskId>, limit: usize) -> Vec<Arc<Node>> {
+    /// The tasks after this id, by id.
+    fn after(&self, last: Option<&TaskId>, limit: usize) -> Vec<Arc<MemoryNode>> {
         let from = last.map_or(Unbounded, Excluded);
         self.0.lock().range::<TaskId, _>((from, Unbounded)).take(limit).map(|(_, node)| Arc::clone(node)).collect()
     }
 }
 
-/// A page of the tasks at work, by id.
+/// A page of the running tasks, by id.
 pub(super) fn at_work(store: &MemoryStore, after: Option<&str>, limit: usize) -> AtWorkPage {
     let nodes = store.work.after(after.map(TaskId::from).as_ref(), limit);
     let next = nodes.last().filter(|_| nodes.len() == limit).map(|node| node.id.as_str().into());
-    let at_work = |node: &Arc<Node>| {
+    let at_work = |node: &Arc<MemoryNode>| {
         let head = node.head.lock();
         let scope = node.scope.scope.clone();
         let task = AtWork { scope, id: node.id.clone(), epoch: EPOCH, sequence: head.sequence };
@@ -55,7 +55,7 @@ pub(super) fn at_work(store: &MemoryStore, after: Option<&str>, limit: usize) ->
     AtWorkPage { tasks: nodes.iter().filter_map(at_work).collect(), next }
 }
 
-/// Tasks that nobody is at work on though they are neither parked nor ended, oldest first.
+/// Running tasks without a runner, oldest first.
 pub(super) fn orphans(store: &MemoryStore, limit: usize) -> Vec<Orphan> {
     let mut orphans = Vec::new();
     for scope in store.tables.scopes(|_| true) {
