@@ -30,7 +30,7 @@ use crate::{binding::Binding, limits::Limits};
 pub(crate) const LARGE: usize = 64 * 1024;
 
 /// How long an answer waits for room where the call has changed something: a caller that is refused might repeat it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Counts large answers.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl Answers {
         let shared = Arc::clone(shared_reply.wait(first).await?);
         let of_caller = match of_caller {
             Some(of_caller) => of_caller,
-            None => self.patiently(is_safe(encoding.method), || self.of_caller(principal, &shared)).await?,
+            None => self.take_or_wait(is_safe(encoding.method), || self.of_caller(principal, &shared)).await?,
         };
         Ok(shared.for_caller_of(shared_reply, of_caller))
     }
@@ -119,7 +119,7 @@ impl Answers {
     ///
     /// Fails as [`Gauge::take`] does.
     pub(crate) async fn of_written(&self, principal: &Principal, bytes: Bytes, method: Method) -> Result<Bytes, Error> {
-        self.patiently(is_safe(method), || self.of_bytes(principal, &bytes)).await
+        self.take_or_wait(is_safe(method), || self.of_bytes(principal, &bytes)).await
     }
 
     /// The bytes of a large event of a stream, which carries about so many: counted for this caller until they are
@@ -163,7 +163,7 @@ impl Answers {
         method: Method,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,
     ) -> Result<(Arc<Shared>, Arc<Permit>), Error> {
-        let reserved = self.patiently(is_safe(method), || self.reserve(principal, carried)).await?;
+        let reserved = self.take_or_wait(is_safe(method), || self.reserve(principal, carried)).await?;
         let place = self.offload.place(carried).await;
         place.run(|| {
             // All that is carried fits, whatever of it has to be escaped. Memory that is not written to is not used.
@@ -208,8 +208,8 @@ impl Answers {
 
     /// Takes what there may be no room for yet. A call that only reads is refused at once, as it may be repeated. Any
     /// other waits, and the error then does not say when to repeat it.
-    async fn patiently<T>(&self, is_safe: bool, take: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
-        let until = Instant::now() + PATIENCE;
+    async fn take_or_wait<T>(&self, is_safe: bool, take: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        let until = Instant::now() + ROOM_TIMEOUT;
         loop {
             let room = self.room();
             let error = match take() {

@@ -74,14 +74,14 @@ impl Binding {
 /// In which words a request is refused that is not read any further than its head: those of its binding, and of the
 /// version that it seems to be of.
 #[derive(Clone, Copy)]
-pub(crate) enum Words {
+pub(crate) enum ErrorFormat {
     JsonRpc(&'static dyn JsonRpcDialect),
     Rest(Option<&'static dyn RestDialect>),
     /// Of which gRPC knows one answer, whatever the version.
     Grpc,
 }
 
-impl Words {
+impl ErrorFormat {
     /// Those for a request to this address with these headers.
     pub(crate) fn of(service: &Service, uri: &Uri, headers: &HeaderMap) -> Self {
         let (path, versions) = (service.route(uri, headers).path, &service.versions);

@@ -12,7 +12,7 @@ use tokio::net::{ToSocketAddrs, lookup_host};
 use crate::{
     answers::Answers,
     browser::{AllowedHost, Hosts, Origins},
-    card::{self, Cards, GrpcPlace, GrpcUrl, Listing, PublicUrl, Site},
+    card::{self, BaseUrl, Cards, GrpcPlace, GrpcUrl, Listing, PublicUrl},
     drain::Drain,
     error::BindError,
     health::BackendCheck,
@@ -208,8 +208,8 @@ impl Builder {
         for address in addresses {
             match listen(address).and_then(|listener| Ok((listener.local_addr()?, listener))) {
                 Ok((local, listener)) => {
-                    let site = Site::new(self.public_url.clone(), self.trusts_forwarded, local);
-                    return Ok(self.build(places, site, local, listener));
+                    let base_url = BaseUrl::new(self.public_url.clone(), self.trusts_forwarded, local);
+                    return Ok(self.build(places, base_url, local, listener));
                 }
                 Err(source) => failure = BindError::Listen { address, source },
             }
@@ -220,7 +220,7 @@ impl Builder {
     fn build(
         mut self,
         places: Vec<Place>,
-        site: Site,
+        base_url: BaseUrl,
         local: std::net::SocketAddr,
         listener: tokio::net::TcpListener,
     ) -> Server {
@@ -228,14 +228,15 @@ impl Builder {
         let is_open = self.authenticator.is_open();
         let challenge = declaration.challenge.clone();
         let checks_host = self.authenticator.admits_strangers() && local.ip().to_canonical().is_loopback();
-        let hosts = Hosts::new(checks_host, std::mem::take(&mut self.hosts), site.public_host());
+        let hosts = Hosts::new(checks_host, std::mem::take(&mut self.hosts), base_url.public_host());
         let origins = Origins::new(&self.cors);
         let mounts = std::mem::take(&mut self.mounts);
-        let mounts = mounts.into_iter().zip(places).map(|(mount, place)| self.mounted(mount, place, &site)).collect();
+        let mounts =
+            mounts.into_iter().zip(places).map(|(mount, place)| self.mounted(mount, place, &base_url)).collect();
         let service = Arc::new(Service {
             mounts: Mounts::new(mounts),
             versions: self.versions,
-            site,
+            base_url,
             hosts,
             origins,
             head_limit: self.limits.head,
@@ -262,7 +263,7 @@ impl Builder {
     }
 
     /// An agent at its place, with the parts of the server that depend on the place.
-    fn mounted(&self, mount: Mount, place: Place, site: &Site) -> Mounted {
+    fn mounted(&self, mount: Mount, place: Place, base_url: &BaseUrl) -> Mounted {
         let card = mount.backend.card();
         let grpc = match &place.tenant {
             _ if place.is_root() => GrpcPlace::Root,
@@ -272,9 +273,9 @@ impl Builder {
         let listing = Listing { grpc, ..self.listing.clone() };
         let tenants = mount.tenants.unwrap_or_else(|| self.tenants.clone()).with_card(&card);
         let (declaration, is_open) = (self.authenticator.declaration(), self.authenticator.is_open());
-        let site = site.at(&place.path);
+        let base_url = base_url.at(&place.path);
         let (backend, max_age) = (&*mount.backend, self.card_max_age);
-        let cards = Cards::new(backend, site, listing, &self.versions, declaration, is_open, max_age);
+        let cards = Cards::new(backend, base_url, listing, &self.versions, declaration, is_open, max_age);
         Mounted { backend: mount.backend, place, cards, tenants, check: BackendCheck::default() }
     }
 }

@@ -13,9 +13,9 @@ use nuncio_wire::Version;
 use crate::service::{Answer, Outcome};
 
 /// A call whose line is written when it is answered.
-pub(crate) struct CallLine(Option<Box<Begun>>);
+pub(crate) struct CallLine(Option<Box<CallFields>>);
 
-struct Begun {
+struct CallFields {
     began: Instant,
     method: &'static str,
     version: Version,
@@ -32,13 +32,13 @@ impl CallLine {
         }
         let method = call.method().name();
         let (began, caller, task) = (Instant::now(), caller.clone(), task_of(call));
-        Self(Some(Box::new(Begun { began, method, version, binding, caller, task })))
+        Self(Some(Box::new(CallFields { began, method, version, binding, caller, task })))
     }
 
     /// Writes the line.
     pub(crate) fn end(self, result: &Result<Answer, Error>) {
-        let Some(begun) = self.0 else { return };
-        let Begun { began, method, version, binding, caller, task } = *begun;
+        let Some(fields) = self.0 else { return };
+        let CallFields { began, method, version, binding, caller, task } = *fields;
         let answered = result.as_ref().ok().and_then(|answer| match &answer.outcome {
             Outcome::Reply(Reply::Task(task)) => Some(&task.id),
             _ => None,

@@ -8,7 +8,7 @@ mod listing;
 
 use std::{sync::Arc, time::Duration};
 
-pub(crate) use address::{Base, Site};
+pub(crate) use address::{BaseUrl, UrlPrefix};
 pub use address::{PublicUrl, PublicUrlError};
 use bytes::Bytes;
 use http::{
@@ -57,7 +57,7 @@ pub(crate) fn asks(card: &AgentCard) -> bool {
 pub(crate) struct Cards {
     public: Arc<AgentCard>,
     /// The addresses of the server, with the path of the agent.
-    site: Site,
+    base_url: BaseUrl,
     listing: Listing,
     versions: Versions,
     authentication: Declaration,
@@ -73,7 +73,7 @@ pub(crate) struct Cards {
 impl Cards {
     pub(crate) fn new(
         backend: &dyn Backend,
-        site: Site,
+        base_url: BaseUrl,
         listing: Listing,
         versions: &Versions,
         authentication: Declaration,
@@ -81,15 +81,15 @@ impl Cards {
         max_age: Duration,
     ) -> Self {
         let (public, resumes) = (backend.card(), backend.resumes());
-        let documents = || Documents::new(max_age, site.trusts_forwarded());
+        let documents = || Documents::new(max_age, base_url.trusts_forwarded());
         let (documents, legacy) = (documents(), documents());
         let versions = versions.clone();
-        Self { public, site, listing, versions, authentication, is_open, resumes, documents, legacy, max_age }
+        Self { public, base_url, listing, versions, authentication, is_open, resumes, documents, legacy, max_age }
     }
 
     /// The address of the agent, as the sender of a request with this head sees it.
-    pub(crate) fn base(&self, uri: &Uri, headers: &HeaderMap) -> Base {
-        self.site.base(uri, headers)
+    pub(crate) fn for_request(&self, uri: &Uri, headers: &HeaderMap) -> UrlPrefix {
+        self.base_url.for_request(uri, headers)
     }
 
     /// Whether streams of this agent are said to be ones that can be resumed. A signed card stands as a whole.
@@ -129,16 +129,16 @@ impl Cards {
     }
 
     /// The card as the public sees it, for a page about the agent.
-    pub(crate) fn public_at(&self, base: &Base) -> AgentCard {
+    pub(crate) fn public_at(&self, base: &UrlPrefix) -> AgentCard {
         self.complete_at(&self.public, base)
     }
 
     /// The card with what only the server knows. What it says already stands, and a signed card stands as a whole.
     pub(crate) fn complete(&self, card: &AgentCard, head: &Parts) -> AgentCard {
-        self.complete_at(card, &self.site.base(&head.uri, &head.headers))
+        self.complete_at(card, &self.base_url.for_request(&head.uri, &head.headers))
     }
 
-    fn complete_at(&self, card: &AgentCard, base: &Base) -> AgentCard {
+    fn complete_at(&self, card: &AgentCard, base: &UrlPrefix) -> AgentCard {
         let mut card = card.clone();
         if !card.signatures.is_empty() {
             return card;
@@ -177,7 +177,7 @@ impl Cards {
         head: &Parts,
         encode: impl FnOnce(&AgentCard) -> Option<Vec<u8>>,
     ) -> Option<Response<Body>> {
-        let base = self.site.base(&head.uri, &head.headers);
+        let base = self.base_url.for_request(&head.uri, &head.headers);
         let document = documents.of(&base, || encode(&self.complete_at(&self.public, &base)))?;
         let mut response = Response::new(Body::Empty);
         document.describe(response.headers_mut());

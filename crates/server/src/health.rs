@@ -18,7 +18,7 @@ pub(crate) const READY: &str = "/readyz";
 
 /// The longest time for the check of an agent. The engine's own limit for its bus is shorter, so a bus that does not
 /// answer is reported as such.
-const PATIENCE: Duration = Duration::from_secs(4);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The time for which the result of a check is used again.
 const FRESH: Duration = Duration::from_millis(100);
@@ -68,7 +68,7 @@ async fn check_backend(mount: &Mounted) -> Checked {
     {
         return checked;
     }
-    let checked = match tokio::time::timeout(PATIENCE, mount.backend.check()).await {
+    let checked = match tokio::time::timeout(CHECK_TIMEOUT, mount.backend.check()).await {
         Ok(Ok(health)) => Some(health),
         Ok(Err(error)) => {
             tracing::warn!(error = &error as &dyn std::error::Error, "the agent cannot answer calls");

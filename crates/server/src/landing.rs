@@ -15,7 +15,7 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; f
 
 /// Answers GET or HEAD of the root.
 pub(crate) fn answer(cards: &Cards, head: &Parts) -> Response<Body> {
-    let base = cards.base(&head.uri, &head.headers);
+    let base = cards.for_request(&head.uri, &head.headers);
     let card_path = format!("{}{}", base.prefix(), card::PATH);
     let mut response = if wants_html(&head.headers) {
         let page = page(&cards.public_at(&base), &base.url(""), &card_path);

@@ -1,7 +1,7 @@
 //! The accept loop: connections in, bounded in number, each driven by its own task.
 
+mod chunks;
 mod connection;
-mod pieces;
 mod shares;
 mod streams;
 mod version;

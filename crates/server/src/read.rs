@@ -57,7 +57,7 @@ impl BodyLimits {
 }
 
 /// The body of a request, which counts while it is held.
-pub(crate) struct Whole {
+pub(crate) struct FullBody {
     pub(crate) bytes: Bytes,
     _counted: Option<Permit>,
 }
@@ -72,7 +72,7 @@ pub(crate) async fn read_body(
     limits: BodyLimits,
     gauge: &Arc<Gauge>,
     principal: &Principal,
-) -> Result<Whole, Error> {
+) -> Result<FullBody, Error> {
     if let Err(too_large) = limits.check(headers) {
         // One that asks first whether to send it is not told to.
         if !headers.contains_key(EXPECT) {
@@ -82,7 +82,7 @@ pub(crate) async fn read_body(
     }
     head::refuse_encoding(headers)?;
     if body.is_end_stream() {
-        return Ok(Whole { bytes: Bytes::new(), _counted: None });
+        return Ok(FullBody { bytes: Bytes::new(), _counted: None });
     }
     let mut permit = gauge.take(principal, 0)?;
     let first = next(&mut body).now_or_never();
@@ -100,7 +100,7 @@ pub(crate) async fn read_body(
         Box::pin(drain(&mut body)).await;
         return Err(limits.too_large());
     }
-    Ok(Whole { bytes: bytes?, _counted: Some(permit) })
+    Ok(FullBody { bytes: bytes?, _counted: Some(permit) })
 }
 
 /// How much of a body that is refused is read all the same, in bytes, and for how long.

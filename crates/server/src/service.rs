@@ -19,13 +19,13 @@ use crate::{
     body::{Body, RequestBody},
     browser::{Hosts, Origins},
     calls::CallLine,
-    card::Site,
+    card::BaseUrl,
     drain::Drain,
     head,
     load::{Load, StreamPermit},
     logins::Logins,
     mount::{Mounted, Mounts, Route},
-    read::{BodyLimits, Whole, read_body},
+    read::{BodyLimits, FullBody, read_body},
     sse::{Envelope, EventBody},
 };
 
@@ -35,7 +35,7 @@ pub(crate) struct Service {
     pub(crate) mounts: Mounts,
     pub(crate) versions: Versions,
     /// The addresses of this server.
-    pub(crate) site: Site,
+    pub(crate) base_url: BaseUrl,
     /// The names of this server; `None` if every name is answered for.
     pub(crate) hosts: Option<Hosts>,
     pub(crate) origins: Origins,
@@ -95,7 +95,7 @@ pub(crate) enum Outcome {
 impl Service {
     /// The agent that a request is for, as far as its head tells.
     pub(crate) fn route<'a>(&'a self, uri: &'a Uri, headers: &HeaderMap) -> Route<'a> {
-        self.mounts.route(uri, headers, self.site.path(uri))
+        self.mounts.route(uri, headers, self.base_url.path(uri))
     }
 
     /// The agent of a call, which can name the agent by its tenant.
@@ -131,7 +131,7 @@ impl Service {
 type Prepared = (Request, Option<StreamPermit>, Vec<Box<str>>);
 
 /// A call under way, and what its answer needs beside its reply.
-struct Begun<'a> {
+struct StartedCall<'a> {
     reply: Calling<'a>,
     permit: Option<StreamPermit>,
     extensions: Vec<Box<str>>,
@@ -157,10 +157,10 @@ impl Service {
         );
         let principal = incoming.principal.clone();
         let line = CallLine::begin(&call, incoming.dialect.version(), incoming.binding, &incoming.principal);
-        let begun = self.begin(incoming, call);
+        let started = self.begin(incoming, call);
         async move {
-            let result = match begun {
-                Ok(Begun { reply, permit, extensions }) => reply.instrument(span).await.map(|reply| Answer {
+            let result = match started {
+                Ok(StartedCall { reply, permit, extensions }) => reply.instrument(span).await.map(|reply| Answer {
                     outcome: outcome(mount, reply, permit, head, &extensions),
                     extensions,
                     principal,
@@ -175,14 +175,14 @@ impl Service {
         }
     }
 
-    fn begin<'a>(&'a self, incoming: Incoming<'a>, call: Call) -> Result<Begun<'a>, Error> {
+    fn begin<'a>(&'a self, incoming: Incoming<'a>, call: Call) -> Result<StartedCall<'a>, Error> {
         let (dialect, mount) = (incoming.dialect, incoming.mount);
         let (request, permit, extensions) = self.prepare(incoming, call)?;
         let reply = match dialect.serve(request, mount) {
             Plan::Direct(request) => mount.call(request),
             Plan::Steps(steps) => steps,
         };
-        Ok(Begun { reply, permit, extensions })
+        Ok(StartedCall { reply, permit, extensions })
     }
 
     fn prepare(&self, incoming: Incoming<'_>, mut call: Call) -> Result<Prepared, Error> {
@@ -214,7 +214,7 @@ impl Service {
         head: &Parts,
         limits: BodyLimits,
         principal: &Principal,
-    ) -> Result<Whole, Error> {
+    ) -> Result<FullBody, Error> {
         read_body(body, &head.headers, limits, &self.load.bytes, principal).await
     }
 

@@ -10,29 +10,33 @@ mod public;
 mod quota;
 mod trace;
 
-use std::sync::Arc;
+use std::{convert::Infallible, pin::Pin, sync::Arc};
 
 use admit::{Admit, AdmitLayer};
 use authenticate::{Authenticate, AuthenticateLayer};
 use catch_panic::{CatchPanic, CatchPanicLayer};
 use heads::{Heads, HeadsLayer};
-use hosts::{Hosts, HostsLayer};
-use http::HeaderValue;
+use hosts::{HostCheck, HostCheckLayer};
+use http::{HeaderValue, Response};
 use nuncio_auth::Authenticator;
-use origins::{Origins, OriginsLayer};
+use origins::{OriginCheck, OriginCheckLayer};
 use public::{Public, PublicLayer};
 use quota::{Quota, QuotaLayer};
 use tower::{ServiceBuilder, util::Either};
 use tower_http::cors::Cors;
 use trace::{Trace, TraceLayer};
 
-use crate::{binding::Bindings, cors, service::Service};
+use crate::{binding::Bindings, body::Body, cors, service::Service};
 
 pub(crate) use authenticate::Peer;
 
 /// The layers around the bindings.
-pub(crate) type Stack = CatchPanic<Trace<Heads<Either<Box<Cors<Answers>>, Answers>>>>;
-type Answers = Hosts<Public<Admit<Authenticate<Origins<Quota<Bindings>>>>>>;
+pub(crate) type Stack = CatchPanic<Trace<Heads<Either<Box<Cors<InnerStack>>, InnerStack>>>>;
+type InnerStack = HostCheck<Public<Admit<Authenticate<OriginCheck<Quota<Bindings>>>>>>;
+
+/// The result of each layer: a response, also for a refusal.
+type LayerResult = Result<Response<Body>, Infallible>;
+type BoxedResult = Pin<Box<dyn Future<Output = LayerResult> + Send>>;
 
 /// Builds the stack. A request goes through it from the top, its response from the bottom.
 ///
@@ -50,7 +54,7 @@ pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator
         // Browsers ask before they send anything, and without credentials.
         .option_layer((!origins.is_empty()).then(|| cors::layer(origins)))
         // A page in a browser can give its own name the address of this machine. The name in the request shows this.
-        .layer(HostsLayer(Arc::clone(service)))
+        .layer(HostCheckLayer(Arc::clone(service)))
         // Cards and health are for everybody, and must answer when nothing else may any more.
         .layer(PublicLayer(Arc::clone(service)))
         // Past this many, one more would only make all of them late.
@@ -58,7 +62,7 @@ pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator
         // Strangers are turned away before a byte of their bodies is read.
         .layer(AuthenticateLayer::new(Arc::clone(service), authenticator))
         // A page in a browser can send requests to this machine. A caller without credentials may be such a page.
-        .layer(OriginsLayer(Arc::clone(service)))
+        .layer(OriginCheckLayer(Arc::clone(service)))
         // A caller that wants too much is told so, and the others go on.
         .layer(QuotaLayer(Arc::clone(service)))
         .service(Bindings(Arc::clone(service)))

@@ -6,7 +6,7 @@ use http::{
 };
 use nuncio_model::{Error, ErrorKind};
 
-use crate::card::Site;
+use crate::card::BaseUrl;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -32,7 +32,7 @@ impl Origins {
     /// # Errors
     ///
     /// `PermissionDenied`, which says how the origin is allowed.
-    pub(crate) fn check(&self, site: &Site, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
+    pub(crate) fn check(&self, base_url: &BaseUrl, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         if self.allows_any {
             return Ok(());
         }
@@ -40,7 +40,7 @@ impl Origins {
         match (origins.next(), origins.next()) {
             (None, _) => {}
             (Some(origin), None) if self.named.contains(origin) => return Ok(()),
-            (Some(origin), None) if is_own(origin, site, uri, headers) => {}
+            (Some(origin), None) if is_own(origin, base_url, uri, headers) => {}
             (Some(origin), _) => return Err(foreign(&format!("a page of the origin {}", shown(origin)))),
         }
         match headers.get_all(SEC_FETCH_SITE).iter().find(|site| *site != "same-origin" && *site != "none") {
@@ -62,7 +62,7 @@ fn shown(value: &HeaderValue) -> String {
 }
 
 /// Whether a page is of the address that the request is for, as the client or a trusted proxy names it.
-fn is_own(origin: &HeaderValue, site: &Site, uri: &Uri, headers: &HeaderMap) -> bool {
+fn is_own(origin: &HeaderValue, base_url: &BaseUrl, uri: &Uri, headers: &HeaderMap) -> bool {
     let Ok(origin) = origin.to_str() else { return false };
     let (authority, default) = match (origin.strip_prefix("http://"), origin.strip_prefix("https://")) {
         (Some(authority), _) => (authority, ":80"),
@@ -75,7 +75,7 @@ fn is_own(origin: &HeaderValue, site: &Site, uri: &Uri, headers: &HeaderMap) -> 
     };
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let called = uri.authority().map(http::uri::Authority::as_str).or(host);
-    called.is_some_and(is_it) || is_it(site.base(uri, headers).authority())
+    called.is_some_and(is_it) || is_it(base_url.for_request(uri, headers).authority())
 }
 
 #[cfg(test)]
@@ -89,8 +89,8 @@ mod tests {
             map.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
         }
         let public = Some("https://public.example".parse().unwrap());
-        let site = Site::new(public, false, "127.0.0.1:8080".parse().unwrap());
-        Origins::new(&named).check(&site, &Uri::from_static("/"), &map).is_ok()
+        let base_url = BaseUrl::new(public, false, "127.0.0.1:8080".parse().unwrap());
+        Origins::new(&named).check(&base_url, &Uri::from_static("/"), &map).is_ok()
     }
 
     #[test]

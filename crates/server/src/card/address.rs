@@ -24,7 +24,7 @@ use crate::stack::Peer;
 ///
 /// The proxy may pass the path on or cut it off; the server takes both.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl(Base);
+pub struct PublicUrl(UrlPrefix);
 
 /// The text is no address that a card can give.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +55,7 @@ impl FromStr for PublicUrl {
         }
         let authority =
             uri.authority().filter(|it| is_reachable(it)).ok_or_else(|| error("nobody can reach that host"))?;
-        Ok(Self(Base { is_secure, authority: authority.clone(), prefix: uri.path().trim_end_matches('/').into() }))
+        Ok(Self(UrlPrefix { is_secure, authority: authority.clone(), prefix: uri.path().trim_end_matches('/').into() }))
     }
 }
 
@@ -67,14 +67,14 @@ impl fmt::Display for PublicUrl {
 
 /// What all addresses of the server have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Base {
+pub(crate) struct UrlPrefix {
     is_secure: bool,
     authority: Authority,
     /// A path that begins with `/` and does not end with it, or nothing.
     prefix: Box<str>,
 }
 
-impl Base {
+impl UrlPrefix {
     /// The URL of this path.
     pub(crate) fn url(&self, path: &str) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
@@ -102,15 +102,15 @@ impl Base {
 
 /// How the server finds out where it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Site {
+pub(crate) struct BaseUrl {
     public: Option<PublicUrl>,
     trusts_forwarded: bool,
-    local: Base,
+    local: UrlPrefix,
     /// The path of an agent on the server; empty for the server itself.
     place: Box<str>,
 }
 
-impl Site {
+impl BaseUrl {
     /// `local` is where the server listens; any address becomes the loopback one.
     pub(crate) fn new(public: Option<PublicUrl>, trusts_forwarded: bool, local: SocketAddr) -> Self {
         let host = match local {
@@ -121,7 +121,7 @@ impl Site {
         };
         let authority = format!("{host}:{}", local.port()).parse();
         let authority = authority.unwrap_or_else(|_| Authority::from_static("localhost"));
-        let local = Base { is_secure: false, authority, prefix: Box::default() };
+        let local = UrlPrefix { is_secure: false, authority, prefix: Box::default() };
         Self { public, trusts_forwarded, local, place: Box::default() }
     }
 
@@ -141,15 +141,15 @@ impl Site {
     }
 
     /// Where the sender of a request with this head reaches the server.
-    pub(crate) fn base(&self, uri: &Uri, headers: &HeaderMap) -> Base {
-        let mut base = self.base_of_server(uri, headers);
+    pub(crate) fn for_request(&self, uri: &Uri, headers: &HeaderMap) -> UrlPrefix {
+        let mut base = self.server_prefix(uri, headers);
         if !self.place.is_empty() {
             base.prefix = format!("{}{}", base.prefix, self.place).into();
         }
         base
     }
 
-    fn base_of_server(&self, uri: &Uri, headers: &HeaderMap) -> Base {
+    fn server_prefix(&self, uri: &Uri, headers: &HeaderMap) -> UrlPrefix {
         if let Some(public) = &self.public {
             return public.0.clone();
         }
@@ -179,7 +179,7 @@ impl Site {
     /// The path of a request without the prefix that a proxy passed on.
     pub(crate) fn path<'a>(&self, uri: &'a Uri) -> &'a str {
         let path = uri.path();
-        let Some(PublicUrl(Base { prefix, .. })) = &self.public else { return path };
+        let Some(PublicUrl(UrlPrefix { prefix, .. })) = &self.public else { return path };
         match path.strip_prefix(&**prefix) {
             Some("") => "/",
             Some(rest) if rest.starts_with('/') => rest,
@@ -230,11 +230,15 @@ mod tests {
             let refused = format!("http://{host}").parse::<PublicUrl>().unwrap_err();
             assert_eq!(refused.reason, "nobody can reach that host", "{host}");
             for port in ["", ":80"] {
-                let site = Site::new(None, true, "127.0.0.1:9".parse().unwrap());
+                let base_url = BaseUrl::new(None, true, "127.0.0.1:9".parse().unwrap());
                 let mut headers = HeaderMap::new();
                 headers.insert(HOST, format!("{host}{port}").parse().unwrap());
                 headers.insert("x-forwarded-host", format!("{host}{port}").parse().unwrap());
-                assert_eq!(site.base(&Uri::from_static("/"), &headers).url("/"), "http://127.0.0.1:9/", "{host}{port}");
+                assert_eq!(
+                    base_url.for_request(&Uri::from_static("/"), &headers).url("/"),
+                    "http://127.0.0.1:9/",
+                    "{host}{port}"
+                );
             }
         }
         for host in

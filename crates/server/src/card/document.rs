@@ -11,7 +11,7 @@ use jiff::{Timestamp, fmt::rfc2822};
 use sha2::{Digest, Sha256};
 use std::sync::Mutex;
 
-use super::Base;
+use super::UrlPrefix;
 
 /// How many addresses a card is kept for; callers could make up any number.
 const KEPT: usize = 16;
@@ -26,7 +26,7 @@ pub(super) struct Document {
 /// The cards that were asked for lately.
 #[derive(Debug)]
 pub(super) struct Documents {
-    kept: Mutex<Vec<(Base, Arc<Document>)>>,
+    kept: Mutex<Vec<(UrlPrefix, Arc<Document>)>>,
     made: Timestamp,
     last_modified: Option<HeaderValue>,
     cache_control: Option<HeaderValue>,
@@ -55,7 +55,7 @@ impl Documents {
     }
 
     /// The card for this address, made by `encode` if it is not kept, where that makes one.
-    pub(super) fn of(&self, base: &Base, encode: impl FnOnce() -> Option<Vec<u8>>) -> Option<Arc<Document>> {
+    pub(super) fn of(&self, base: &UrlPrefix, encode: impl FnOnce() -> Option<Vec<u8>>) -> Option<Arc<Document>> {
         let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, document)) = kept.iter().find(|(other, _)| other == base) {
             return Some(Arc::clone(document));

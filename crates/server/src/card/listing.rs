@@ -10,7 +10,7 @@ use nuncio_model::{
 };
 use nuncio_wire::{Version, Versions, dialect};
 
-use super::address::{Base, has_user, is_reachable};
+use super::address::{UrlPrefix, has_user, is_reachable};
 
 /// The bindings that a card lists by default.
 ///
@@ -112,7 +112,7 @@ impl Listing {
     }
 
     /// The interfaces, newest version first.
-    pub(super) fn interfaces(&self, versions: &Versions, base: &Base) -> Vec<AgentInterface> {
+    pub(super) fn interfaces(&self, versions: &Versions, base: &UrlPrefix) -> Vec<AgentInterface> {
         let newest_first = versions.spoken().iter().rev();
         let each = newest_first.flat_map(|version| self.listed(*version).map(move |binding| (*version, binding)));
         each.map(|(version, binding)| AgentInterface {
@@ -130,7 +130,7 @@ impl Listing {
         }
     }
 
-    fn url(&self, binding: Binding, base: &Base) -> String {
+    fn url(&self, binding: Binding, base: &UrlPrefix) -> String {
         match (binding, &self.grpc_url) {
             (Binding::JsonRpc, _) => base.url("/"),
             (Binding::Grpc, Some(url)) => url.to_string(),

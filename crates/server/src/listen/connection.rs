@@ -22,7 +22,7 @@ use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
 use tower::Service;
 
 use super::{
-    pieces::Pieces,
+    chunks::Chunks,
     shares::Share,
     streams::Streams,
     version::{Version, version},
@@ -190,12 +190,12 @@ impl<S> hyper::service::Service<Request<Incoming>> for InPieces<S>
 where
     S: Service<Request<RequestBody>, Response = Response<Body>>,
 {
-    type Response = Response<Pieces<Body>>;
+    type Response = Response<Chunks<Body>>;
     type Error = S::Error;
-    type Future = MapOk<S::Future, fn(Response<Body>) -> Response<Pieces<Body>>>;
+    type Future = MapOk<S::Future, fn(Response<Body>) -> Response<Chunks<Body>>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.0.call(request).map_ok(|response| response.map(Pieces::new))
+        self.0.call(request).map_ok(|response| response.map(Chunks::new))
     }
 }
 

@@ -15,7 +15,7 @@ use nuncio_model::Principal;
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::Words,
+    binding::ErrorFormat,
     body::{Body, RequestBody},
     service::Service,
 };
@@ -54,7 +54,7 @@ where
             Ok(permit) => return Either::Left(Admitted { inner: self.inner.call(request), permit }),
             Err(error) => error,
         };
-        let mut refusal = Words::of(&self.service, request.uri(), request.headers()).refuse(&error);
+        let mut refusal = ErrorFormat::of(&self.service, request.uri(), request.headers()).refuse(&error);
         self.service.complete_refusal(&error, refusal.headers_mut());
         Either::Right(ready(Ok(refusal)))
     }

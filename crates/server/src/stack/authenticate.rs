@@ -2,9 +2,7 @@
 
 use std::{
     convert::Infallible,
-    future::Future,
     net::SocketAddr,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -16,8 +14,9 @@ use nuncio_limit::Sampled;
 use nuncio_model::{Error, Principal};
 use tower::{Layer, Service as TowerService};
 
+use super::BoxedResult;
 use crate::{
-    binding::{Authenticated, Words},
+    binding::{Authenticated, ErrorFormat},
     body::{Body, RequestBody},
     service::Service,
 };
@@ -27,9 +26,9 @@ use crate::{
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
 #[derive(Clone)]
-pub(super) struct AuthenticateLayer(Arc<Door>);
+pub(super) struct AuthenticateLayer(Arc<AuthState>);
 
-struct Door {
+struct AuthState {
     service: Arc<Service>,
     authenticator: Arc<dyn Authenticator>,
     is_open: bool,
@@ -39,7 +38,7 @@ struct Door {
 impl AuthenticateLayer {
     pub(super) fn new(service: Arc<Service>, authenticator: Arc<dyn Authenticator>) -> Self {
         let is_open = authenticator.is_open();
-        Self(Arc::new(Door { service, authenticator, is_open, refused: Sampled::default() }))
+        Self(Arc::new(AuthState { service, authenticator, is_open, refused: Sampled::default() }))
     }
 }
 
@@ -47,18 +46,15 @@ impl<S> Layer<S> for AuthenticateLayer {
     type Service = Authenticate<S>;
 
     fn layer(&self, inner: S) -> Authenticate<S> {
-        Authenticate { inner, door: Arc::clone(&self.0) }
+        Authenticate { inner, state: Arc::clone(&self.0) }
     }
 }
 
 #[derive(Clone)]
 pub(crate) struct Authenticate<S> {
     inner: S,
-    door: Arc<Door>,
+    state: Arc<AuthState>,
 }
-
-type Outcome = Result<Response<Body>, Infallible>;
-type Boxed = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
 impl<S> TowerService<Request<RequestBody>> for Authenticate<S>
 where
@@ -69,41 +65,41 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Either<S::Future, Boxed>;
+    type Future = Either<S::Future, BoxedResult>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        if self.door.is_open {
+        if self.state.is_open {
             return Either::Left(self.inner.call(Authenticated { principal: Principal::Open, request }));
         }
-        let door = Arc::clone(&self.door);
+        let state = Arc::clone(&self.state);
         // The clone stays behind: it is this one that was found ready.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         Either::Right(Box::pin(async move {
             let (head, body) = request.into_parts();
-            let peer = door.service.site.peer(&head);
-            if let Some(error) = peer.and_then(|peer| door.service.logins.check(peer).err()) {
-                return Ok(door.refusal(&head, &error));
+            let peer = state.service.base_url.peer(&head);
+            if let Some(error) = peer.and_then(|peer| state.service.logins.check(peer).err()) {
+                return Ok(state.refusal(&head, &error));
             }
-            match door.authenticator.authenticate(&head).await {
+            match state.authenticator.authenticate(&head).await {
                 Ok(principal) => {
                     inner.call(Authenticated { principal, request: Request::from_parts(head, body) }).await
                 }
-                Err(error) => Ok(door.refuse(&head, error)),
+                Err(error) => Ok(state.refuse(&head, error)),
             }
         }))
     }
 }
 
-impl Door {
+impl AuthState {
     fn refuse(&self, head: &Parts, error: AuthError) -> Response<Body> {
-        let path = self.service.site.path(&head.uri);
+        let path = self.service.base_url.path(&head.uri);
         if matches!(error, AuthError::Invalid)
-            && let Some(peer) = self.service.site.peer(head)
+            && let Some(peer) = self.service.base_url.peer(head)
         {
             self.service.logins.fail(peer);
         }
@@ -117,7 +113,7 @@ impl Door {
     }
 
     fn refusal(&self, head: &Parts, error: &Error) -> Response<Body> {
-        let mut refusal = Words::of(&self.service, &head.uri, &head.headers).refuse(error);
+        let mut refusal = ErrorFormat::of(&self.service, &head.uri, &head.headers).refuse(error);
         self.service.complete_refusal(error, refusal.headers_mut());
         refusal
     }

@@ -18,8 +18,9 @@ use http::{Request, Response};
 use nuncio_model::Error;
 use tower::{Layer, Service as TowerService};
 
+use super::LayerResult;
 use crate::{
-    binding::Words,
+    binding::ErrorFormat,
     body::{Body, RequestBody},
     service::{Service, log},
 };
@@ -54,28 +55,26 @@ where
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        let words = Words::of(&self.service, request.uri(), request.headers());
+        let format = ErrorFormat::of(&self.service, request.uri(), request.headers());
         // Some layers do all of their work here.
         let inner = match catch_unwind(AssertUnwindSafe(|| self.inner.call(request))) {
             Ok(future) => Either::Left(AssertUnwindSafe(future).catch_unwind()),
             Err(panic) => Either::Right(ready(Err(panic))),
         };
-        CatchPanicFuture { inner, words }
+        CatchPanicFuture { inner, format }
     }
 }
-
-type Outcome = Result<Response<Body>, Infallible>;
 
 pin_project_lite::pin_project! {
     pub(crate) struct CatchPanicFuture<F> {
         #[pin]
-        inner: Either<CatchUnwind<AssertUnwindSafe<F>>, Ready<Result<Outcome, Box<dyn Any + Send>>>>,
-        words: Words,
+        inner: Either<CatchUnwind<AssertUnwindSafe<F>>, Ready<Result<LayerResult, Box<dyn Any + Send>>>>,
+        format: ErrorFormat,
     }
 }
 
-impl<F: Future<Output = Outcome>> Future for CatchPanicFuture<F> {
-    type Output = Outcome;
+impl<F: Future<Output = LayerResult>> Future for CatchPanicFuture<F> {
+    type Output = LayerResult;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -83,7 +82,7 @@ impl<F: Future<Output = Outcome>> Future for CatchPanicFuture<F> {
             outcome.unwrap_or_else(|panic| {
                 let error = Error::internal(format!("a request panicked: {}", message(&*panic)));
                 log(&error, "?");
-                Ok(this.words.refuse(&error))
+                Ok(this.format.refuse(&error))
             })
         })
     }

@@ -16,7 +16,7 @@ use http::{
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::Words,
+    binding::ErrorFormat,
     body::{Body, RequestBody},
     head,
     service::Service,
@@ -59,7 +59,7 @@ where
         match checked {
             Ok(()) => Either::Left(self.inner.call(request)),
             Err(error) => {
-                let mut refusal = Words::of(&self.service, request.uri(), request.headers()).refuse(&error);
+                let mut refusal = ErrorFormat::of(&self.service, request.uri(), request.headers()).refuse(&error);
                 if request.headers().contains_key(TRANSFER_ENCODING) {
                     // Where the next request begins is not certain.
                     refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -13,30 +13,30 @@ use http::{Request, Response};
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::{Binding, Words},
+    binding::{Binding, ErrorFormat},
     body::{Body, RequestBody},
     health,
     service::Service,
 };
 
 #[derive(Clone)]
-pub(super) struct HostsLayer(pub(super) Arc<Service>);
+pub(super) struct HostCheckLayer(pub(super) Arc<Service>);
 
-impl<S> Layer<S> for HostsLayer {
-    type Service = Hosts<S>;
+impl<S> Layer<S> for HostCheckLayer {
+    type Service = HostCheck<S>;
 
-    fn layer(&self, inner: S) -> Hosts<S> {
-        Hosts { inner, service: Arc::clone(&self.0) }
+    fn layer(&self, inner: S) -> HostCheck<S> {
+        HostCheck { inner, service: Arc::clone(&self.0) }
     }
 }
 
 #[derive(Clone)]
-pub(crate) struct Hosts<S> {
+pub(crate) struct HostCheck<S> {
     inner: S,
     service: Arc<Service>,
 }
 
-impl<S> TowerService<Request<RequestBody>> for Hosts<S>
+impl<S> TowerService<Request<RequestBody>> for HostCheck<S>
 where
     S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
 {
@@ -53,11 +53,11 @@ where
         let Some(Err(error)) = self.service.hosts.as_ref().map(|hosts| hosts.check(uri, headers)) else {
             return Either::Left(self.inner.call(request));
         };
-        let path = self.service.site.path(uri);
+        let path = self.service.base_url.path(uri);
         if matches!(path, health::LIVE | health::READY) || Binding::is_health(path, headers) {
             return Either::Left(self.inner.call(request));
         }
         tracing::debug!(path, "refused a request: {error}");
-        Either::Right(ready(Ok(Words::of(&self.service, uri, headers).refuse(&error))))
+        Either::Right(ready(Ok(ErrorFormat::of(&self.service, uri, headers).refuse(&error))))
     }
 }

@@ -13,29 +13,29 @@ use http::Response;
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::{Authenticated, Words},
+    binding::{Authenticated, ErrorFormat},
     body::Body,
     service::Service,
 };
 
 #[derive(Clone)]
-pub(super) struct OriginsLayer(pub(super) Arc<Service>);
+pub(super) struct OriginCheckLayer(pub(super) Arc<Service>);
 
-impl<S> Layer<S> for OriginsLayer {
-    type Service = Origins<S>;
+impl<S> Layer<S> for OriginCheckLayer {
+    type Service = OriginCheck<S>;
 
-    fn layer(&self, inner: S) -> Origins<S> {
-        Origins { inner, service: Arc::clone(&self.0) }
+    fn layer(&self, inner: S) -> OriginCheck<S> {
+        OriginCheck { inner, service: Arc::clone(&self.0) }
     }
 }
 
 #[derive(Clone)]
-pub(crate) struct Origins<S> {
+pub(crate) struct OriginCheck<S> {
     inner: S,
     service: Arc<Service>,
 }
 
-impl<S> TowerService<Authenticated> for Origins<S>
+impl<S> TowerService<Authenticated> for OriginCheck<S>
 where
     S: TowerService<Authenticated, Response = Response<Body>, Error = Infallible>,
 {
@@ -52,10 +52,10 @@ where
             return Either::Left(self.inner.call(call));
         }
         let (uri, headers) = (call.request.uri(), call.request.headers());
-        let Err(error) = self.service.origins.check(&self.service.site, uri, headers) else {
+        let Err(error) = self.service.origins.check(&self.service.base_url, uri, headers) else {
             return Either::Left(self.inner.call(call));
         };
         tracing::debug!(path = uri.path(), "refused a page: {error}");
-        Either::Right(ready(Ok(Words::of(&self.service, uri, headers).refuse(&error))))
+        Either::Right(ready(Ok(ErrorFormat::of(&self.service, uri, headers).refuse(&error))))
     }
 }

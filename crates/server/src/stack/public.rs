@@ -2,8 +2,7 @@
 
 use std::{
     convert::Infallible,
-    future::{Future, Ready, ready},
-    pin::Pin,
+    future::{Ready, ready},
     sync::Arc,
     task::{Context, Poll},
 };
@@ -13,6 +12,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::
 use nuncio_wire::rest::RouteError;
 use tower::{Layer, Service as TowerService};
 
+use super::{BoxedResult, LayerResult};
 use crate::{
     binding::{Binding, refuse_path},
     body::{Body, RequestBody},
@@ -38,16 +38,13 @@ pub(crate) struct Public<S> {
     service: Arc<Service>,
 }
 
-type Outcome = Result<Response<Body>, Infallible>;
-type Boxed = Pin<Box<dyn Future<Output = Outcome> + Send>>;
-
 impl<S> TowerService<Request<RequestBody>> for Public<S>
 where
     S: TowerService<Request<RequestBody>, Response = Response<Body>, Error = Infallible>,
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Either<S::Future, Either<Ready<Outcome>, Boxed>>;
+    type Future = Either<S::Future, Either<Ready<LayerResult>, BoxedResult>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(cx)

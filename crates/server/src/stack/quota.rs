@@ -15,7 +15,7 @@ use nuncio_model::{Error, Principal};
 use tower::{Layer, Service as TowerService};
 
 use crate::{
-    binding::{Authenticated, Words},
+    binding::{Authenticated, ErrorFormat},
     body::Body,
     service::Service,
 };
@@ -67,7 +67,7 @@ where
             Ok(permit) => Either::Left(Counted { inner: self.inner.call(call), permit }),
             Err(error) => {
                 let (uri, headers) = (call.request.uri(), call.request.headers());
-                let mut refusal = Words::of(&self.service, uri, headers).refuse(&error);
+                let mut refusal = ErrorFormat::of(&self.service, uri, headers).refuse(&error);
                 self.service.complete_refusal(&error, refusal.headers_mut());
                 Either::Right(ready(Ok(refusal)))
             }

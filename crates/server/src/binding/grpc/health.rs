@@ -38,7 +38,7 @@ async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<R
     let message = message(&body.bytes, QUESTION)?;
     let name = health::decode_request(&message)?;
     let is_known = matches!(&*name, "" | health::SERVICE) || service.versions.have_service(&name);
-    if service.site.path(&head.uri) == health::WATCH {
+    if service.base_url.path(&head.uri) == health::WATCH {
         return watch(service, is_known);
     }
     if !is_known {

@@ -115,7 +115,7 @@ const QUEUES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "what a stream of HTTP/2 hands on at a time",
-        &[(include_str!("../../../../../server/src/listen/pieces.rs"), "PIECE")],
+        &[(include_str!("../../../../../server/src/listen/chunks.rs"), "CHUNK")],
     ),
     (
         "commits in one transaction of SQLite, which callers fill by turns",

@@ -11,27 +11,27 @@ use http_body::{Body, Frame, SizeHint};
 use super::streams::{note_piece, note_taken};
 
 /// The size of a piece in bytes: the largest frame that every client of HTTP/2 takes (RFC 9113, section 4.2).
-const PIECE: usize = 16 * 1024;
+const CHUNK: usize = 16 * 1024;
 
 pin_project_lite::pin_project! {
     /// Cuts what comes from a body into pieces.
     ///
     /// It is asked for the next one when HTTP/2's windows have taken the last, however large what it came from is; so
     /// who reads slowly is told from who does not read.
-    pub(super) struct Pieces<B> {
+    pub(super) struct Chunks<B> {
         #[pin]
         body: B,
         rest: Bytes,
     }
 }
 
-impl<B> Pieces<B> {
+impl<B> Chunks<B> {
     pub(super) fn new(body: B) -> Self {
         Self { body, rest: Bytes::new() }
     }
 }
 
-impl<B: Body<Data = Bytes>> Body for Pieces<B> {
+impl<B: Body<Data = Bytes>> Body for Chunks<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -48,7 +48,7 @@ impl<B: Body<Data = Bytes>> Body for Pieces<B> {
             }
         }
         note_piece();
-        let piece = this.rest.split_to(this.rest.len().min(PIECE));
+        let piece = this.rest.split_to(this.rest.len().min(CHUNK));
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
