@@ -227,7 +227,8 @@ enum ReadRecord {
 pub(crate) fn read_records(body: &str, last: u64, id: &TaskId, context: &ContextId) -> Result<Vec<Record>, StoreError> {
     let bodies: Vec<ReadRecord> = read(body)?;
     let count = bodies.iter().map(ReadRecord::count).sum::<usize>();
-    let before = last.checked_sub(count as u64).ok_or_else(|| corrupt("more records than were written"))?;
+    let before =
+        last.checked_sub(count as u64).ok_or_else(|| corrupt("a row contains more records than its number allows"))?;
     let mut records = Vec::with_capacity(count);
     for body in bodies {
         let sequence = before + 1 + records.len() as u64;

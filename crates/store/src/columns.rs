@@ -38,7 +38,7 @@ impl Moment {
         i32::try_from(nanoseconds)
             .ok()
             .and_then(|nanoseconds| Timestamp::from_parts(seconds, nanoseconds))
-            .ok_or_else(|| corrupt("a time out of range"))
+            .ok_or_else(|| corrupt("a time is out of range"))
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn caller(principal: &Principal) -> Result<String, StoreError> {
         Principal::Open => Ok(String::new()),
         Principal::Anonymous => Ok("?".to_owned()),
         Principal::Named(name) => Ok(format!("={name}")),
-        _ => Err(StoreError::Unavailable("store: cannot store this kind of caller".into())),
+        _ => Err(StoreError::Unavailable("the store does not support this kind of caller".into())),
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn scope(tenant: String, caller: &str) -> Result<Scope, StoreError> {
         ("", _) => Principal::Open,
         ("?", _) => Principal::Anonymous,
         (_, Some(name)) => Principal::named(name),
-        _ => return Err(corrupt("a caller of an unknown kind")),
+        _ => return Err(corrupt("the kind of a caller is unknown")),
     };
     Ok(Scope::new(Tenant::from(tenant), principal))
 }

@@ -227,7 +227,7 @@ fn a_row_that_cannot_be_read_is_named_and_hides_no_other() {
     let findings = checked.json()["findings"].to_string();
     assert!(findings.contains(&format!("task {} cannot be read", id(&done))), "{findings}");
     assert_eq!(findings.matches("expected ident").count(), 1, "its cause is said once: {findings}");
-    assert!(findings.contains("a list counts 2 tasks in a state that 1 are in"), "{findings}");
+    assert!(findings.contains("is 2 but the number of tasks is 1"), "{findings}");
     let text = home.run(&[&["db", "check"], STORE].concat());
     assert!(text.code == 1 && text.out.contains("Findings"), "{text:?}");
     let agent = home.serve(STORE);

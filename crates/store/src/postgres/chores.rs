@@ -103,14 +103,14 @@ impl Chores {
 
     /// The scopes with more than `rows` rows of totals for a state, or with rows that sum to zero; at most 1,000
     /// scopes.
-    pub(super) async fn crowded(&self, rows: u32) -> Result<Vec<ScopeColumns>, StoreError> {
-        scopes(&self.links.query(Sql::Crowded, &[&i64::from(rows)]).await?)
+    pub(super) async fn crowded_scopes(&self, rows: u32) -> Result<Vec<ScopeColumns>, StoreError> {
+        scopes(&self.links.query(Sql::CrowdedScopes, &[&i64::from(rows)]).await?)
     }
 
     /// The scopes among these that have rows of totals for a state without tasks.
-    pub(super) async fn nobodys(&self, among: &[ScopeColumns]) -> Result<Vec<ScopeColumns>, StoreError> {
+    pub(super) async fn without_tasks(&self, among: &[ScopeColumns]) -> Result<Vec<ScopeColumns>, StoreError> {
         let (tenants, callers) = in_columns(among);
-        scopes(&self.links.query(Sql::Nobodys, &[&tenants, &callers]).await?)
+        scopes(&self.links.query(Sql::ScopesWithoutTasks, &[&tenants, &callers]).await?)
     }
 }
 

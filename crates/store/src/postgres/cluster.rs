@@ -30,7 +30,7 @@ impl Cluster for PostgresStore {
 
     async fn renew(&self) -> Result<Lease, StoreError> {
         let (id, lease) = (columns::to_column(self.node.at_work()?.0), self.lease().as_secs_f64());
-        let bound = patience(self.lease());
+        let bound = renewal_timeout(self.lease());
         if !self.vital.query_within(bound, Sql::Renew, &[&id, &lease]).await?.is_empty() {
             return Ok(Lease::Kept);
         }
@@ -119,7 +119,7 @@ fn node_id(node: i64) -> NodeId {
 
 /// The time limit for a renewal. Two further attempts fit into a lease that was renewed a third of its duration ago.
 /// The minimum takes into account that the network is not faster for short leases.
-fn patience(lease: Duration) -> Duration {
+fn renewal_timeout(lease: Duration) -> Duration {
     (lease / 6).max(Duration::from_millis(500)).min(lease / 2)
 }
 

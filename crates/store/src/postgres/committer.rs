@@ -147,7 +147,7 @@ impl Committer {
     /// executed.
     pub(super) async fn write(&self, op: Op) -> Outcome {
         let (reply, outcome) = oneshot::channel();
-        let deadline = Instant::now() + self.connector.options.patience;
+        let deadline = Instant::now() + self.connector.options.wait_timeout;
         let room = timeout_at(deadline, self.jobs.reserve()).await;
         let room =
             room.map_err(|_| unavailable("the queue of commits is full; try again later"))?.map_err(|_| closed())?;

@@ -26,7 +26,7 @@ pub(super) const STEP: usize = 100;
 const TRIES: (u32, Duration) = (8, Duration::from_millis(50));
 
 /// How long another process may take to delete the records of the same tasks.
-const PATIENCE: Duration = Duration::from_secs(30);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 const DELETE: &str = include_str!("sql/delete.sql");
 
@@ -92,7 +92,7 @@ impl<'a> Deletion<'a> {
 
     /// Deletes the remaining records of these tasks.
     async fn drain(&self, tasks: &[String]) -> Result<(), StoreError> {
-        let (deadline, mut tries) = (Instant::now() + PATIENCE, 0);
+        let (deadline, mut tries) = (Instant::now() + DRAIN_TIMEOUT, 0);
         loop {
             match self.chores.drain(Some(tasks)).await {
                 Ok(dropped) if dropped.left <= dropped.tasks => return Ok(()),
@@ -115,12 +115,12 @@ impl<'a> Deletion<'a> {
         let mut left: Vec<_> =
             self.scopes.into_iter().map(|(tenant, caller)| ScopeColumns { tenant, caller }).collect();
         for tries in 0..=TRIES.0 {
-            let mut nobodys = Vec::new();
+            let mut empty = Vec::new();
             for scopes in left.chunks(STEP) {
                 self.chores.sum_up(scopes).await?;
-                nobodys.extend(self.chores.nobodys(scopes).await?);
+                empty.extend(self.chores.without_tasks(scopes).await?);
             }
-            left = nobodys;
+            left = empty;
             if left.is_empty() || tries == TRIES.0 {
                 // Housekeeping removes the rest.
                 break;

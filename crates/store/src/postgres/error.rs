@@ -30,7 +30,7 @@ pub enum PostgresError {
     },
     /// A later release wrote the schema.
     #[error(
-        "the database {place} has version {found} and this release knows up to {known}; use the release that wrote it, or a later one"
+        "the database {place} has version {found} but this release supports at most {known}; use the release that wrote it, or a later release"
     )]
     Newer {
         /// The database and schema.
@@ -41,7 +41,7 @@ pub enum PostgresError {
         known: i64,
     },
     /// An earlier release wrote the schema.
-    #[error("the database {place} has version {found} and this release has {known}; run `nuncio db migrate`")]
+    #[error("the database {place} has version {found} but this release requires {known}; run `nuncio db migrate`")]
     Older {
         /// The database and schema.
         place: String,
@@ -52,21 +52,21 @@ pub enum PostgresError {
     },
     /// The schema does not exist.
     #[error(
-        "there are no tasks at {place}; name the store that is served with --store, or make it with `nuncio db migrate`"
+        "there are no tasks at {place}; give the URL of the served store with --store, or create the schema with `nuncio db migrate`"
     )]
     Absent {
         /// The database and schema.
         place: String,
     },
     /// The schema contains tables of another program.
-    #[error("{place} has tables, but not those of Nuncio; name another schema: ?schema=NAME")]
+    #[error("{place} contains tables of another program; choose another schema with ?schema=NAME")]
     Foreign {
         /// The database and schema.
         place: String,
     },
     /// The encoding of the database cannot represent every text.
     #[error(
-        "the database {place} has the encoding {encoding}; make one with UTF8: createdb --encoding=UTF8 --template=template0"
+        "the database {place} has the encoding {encoding}; create a database with UTF8: createdb --encoding=UTF8 --template=template0"
     )]
     Encoding {
         /// The database.

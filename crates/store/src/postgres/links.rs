@@ -89,9 +89,9 @@ impl Links {
         bound: Duration,
     ) -> Result<Result<Vec<Row>, Failure>, StoreError> {
         let least = self.links.iter().min_by_key(|link| link.under_way.load(Ordering::Relaxed));
-        let Some(link) = least else { return Err(unavailable("there is no connection")) };
+        let Some(link) = least else { return Err(unavailable("the store has no connections")) };
         let _under_way = UnderWay::of(&link.under_way);
-        let deadline = Instant::now() + self.connector.options.patience.min(bound);
+        let deadline = Instant::now() + self.connector.options.wait_timeout.min(bound);
         let session = link.session(&self.connector, deadline).await?;
         let answer = session.query_within(bound.min(self.connector.options.answer_timeout), sql, values).await;
         if let Err(failure) = &answer
@@ -128,7 +128,7 @@ impl Drop for UnderWay<'_> {
 impl Link {
     /// The connection. If the connection was lost, opens a new connection.
     async fn session(&self, connector: &Connector, deadline: Instant) -> Result<Arc<Session>, StoreError> {
-        let late = |_| unavailable("there is no connection to the database yet");
+        let late = |_| unavailable("the database is not connected yet");
         let mut slot = timeout_at(deadline, self.slot.lock()).await.map_err(late)?;
         if let Some(session) = slot.session.as_ref().filter(|session| !session.is_closed()) {
             return Ok(Arc::clone(session));

@@ -20,7 +20,7 @@ pub struct PostgresOptions {
     /// The time limit for one attempt to connect. Default: 5 s.
     pub connect_timeout: Duration,
     /// How long a call waits for a place in the queue, and for a lost connection to be replaced. Default: 3 s.
-    pub patience: Duration,
+    pub wait_timeout: Duration,
     /// How long the server may execute one statement. Default: 5 s.
     pub statement_timeout: Duration,
     /// How long a statement may wait for a lock. Default: 2 s.
@@ -45,7 +45,7 @@ impl Default for PostgresOptions {
             connections: 4,
             queue: 1024,
             connect_timeout: Duration::from_secs(5),
-            patience: Duration::from_secs(3),
+            wait_timeout: Duration::from_secs(3),
             statement_timeout: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(2),
             answer_timeout: Duration::from_secs(7),
@@ -92,8 +92,8 @@ impl PostgresOptions {
     }
 
     /// Sets how long a call waits for a place in the queue and for a lost connection.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn with_wait_timeout(mut self, wait_timeout: Duration) -> Self {
+        self.wait_timeout = wait_timeout;
         self
     }
 
@@ -124,6 +124,6 @@ impl PostgresOptions {
 
     /// The maximum duration of a call, whatever happens to the server or the network.
     pub fn longest_call(&self) -> Duration {
-        self.patience + self.connect_timeout + 2 * self.answer_timeout
+        self.wait_timeout + self.connect_timeout + 2 * self.answer_timeout
     }
 }

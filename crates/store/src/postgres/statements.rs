@@ -89,12 +89,12 @@ statements! {
     Drain = include_str!("sql/drain.sql");
     SumUp = include_str!("sql/sum_up.sql");
     /// The scopes that have many rows of totals, or rows of totals without tasks.
-    Crowded = "SELECT DISTINCT tenant, caller FROM ( \
+    CrowdedScopes = "SELECT DISTINCT tenant, caller FROM ( \
             SELECT tenant, caller FROM totals GROUP BY tenant, caller, state \
             HAVING count(*) > $1::int8 OR sum(tasks) = 0 LIMIT 1000 \
         ) AS crowded";
     /// The scopes among these that have rows of totals without tasks.
-    Nobodys = "SELECT tenant, caller FROM totals WHERE (tenant, caller) IN ( \
+    ScopesWithoutTasks = "SELECT tenant, caller FROM totals WHERE (tenant, caller) IN ( \
             SELECT s.tenant, s.caller FROM unnest($1::text[], $2::text[]) AS s (tenant, caller) \
         ) GROUP BY tenant, caller, state HAVING sum(tasks) = 0";
     /// Deletes old commands. While the task is running, a caller may still wait for the result of the command.

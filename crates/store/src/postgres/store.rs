@@ -219,6 +219,6 @@ impl TaskStore for PostgresStore {
 impl PostgresStore {
     /// Waits until the outcome of the last commit to a task is known.
     async fn known(&self, id: &TaskId) -> Result<(), StoreError> {
-        self.committer.doubt().settled(id, Instant::now() + self.connector.options.patience).await
+        self.committer.doubt().settled(id, Instant::now() + self.connector.options.wait_timeout).await
     }
 }

@@ -53,14 +53,14 @@ const COMPLAINTS: Duration = Duration::from_mins(1);
 
 /// Ends when this guard is dropped.
 pub(super) struct Upkeep {
-    told: Arc<Told>,
+    requests: Arc<Requests>,
     work: AbortHandle,
 }
 
 /// The requests to the housekeeping task.
 #[derive(Default)]
-struct Told {
-    useless: Mutex<Option<Useless>>,
+struct Requests {
+    expired: Mutex<Option<Expired>>,
     totals: Totals,
     is_urgent: Notify,
 }
@@ -69,7 +69,7 @@ struct Told {
 /// process's clock, and `age` is how long ago this time was. A message id may be deleted if it was stored before
 /// `before`, and if it is older than `age` by the server's clock, which determined the stored time.
 #[derive(Clone, Copy)]
-struct Useless {
+struct Expired {
     before: i64,
     age: i64,
 }
@@ -82,38 +82,38 @@ impl Drop for Upkeep {
 
 impl Upkeep {
     pub(super) fn start(chores: Arc<Chores>, has_written: Arc<AtomicBool>, retention: Duration) -> Self {
-        let told = Arc::<Told>::default();
+        let requests = Arc::<Requests>::default();
         let work = Work {
             chores,
-            told: Arc::clone(&told),
+            requests: Arc::clone(&requests),
             retention,
             looks_at_all: Instant::now() + SCATTER.of(ROUNDS.longest),
             complaints: HashMap::new(),
         };
-        Self { told, work: tokio::spawn(work.run(has_written)).abort_handle() }
+        Self { requests, work: tokio::spawn(work.run(has_written)).abort_handle() }
     }
 
     /// Allows the deletion of message ids that were stored before `time`; `now` is the current time. The call replaces
     /// earlier values, because an earlier clock may have been ahead.
     pub(super) fn forget_before(&self, time: Timestamp, now: Timestamp) {
         let before = time.as_millisecond();
-        *self.told.useless.lock() = Some(Useless { before, age: now.as_millisecond().saturating_sub(before) });
+        *self.requests.expired.lock() = Some(Expired { before, age: now.as_millisecond().saturating_sub(before) });
     }
 
     /// Requests a round soon.
     pub(super) fn hurry(&self) {
-        self.told.is_urgent.notify_one();
+        self.requests.is_urgent.notify_one();
     }
 
     /// Counts a commit that changes the number of tasks of a scope in a state.
     pub(super) fn counted(&self, scope: &Scope) {
-        self.told.totals.note(scope);
+        self.requests.totals.note(scope);
     }
 }
 
 struct Work {
     chores: Arc<Chores>,
-    told: Arc<Told>,
+    requests: Arc<Requests>,
     retention: Duration,
     /// The time of the next check of all totals.
     looks_at_all: Instant,
@@ -127,7 +127,7 @@ impl Work {
         loop {
             select! {
                 () = sleep(rest) => {}
-                () = self.told.is_urgent.notified() => {}
+                () = self.requests.is_urgent.notified() => {}
             }
             let is_busy = has_written.swap(false, Ordering::Relaxed);
             let did = self.tend().await;
@@ -189,14 +189,14 @@ impl Work {
     }
 
     async fn forget_messages(&self) -> Result<bool, StoreError> {
-        if self.told.useless.lock().is_none() {
+        if self.requests.expired.lock().is_none() {
             return Ok(false);
         }
-        // The clock must be read first. A commit updates `useless` before it is written. Therefore a commit that has
-        // not updated `useless` yet gets a later time.
+        // The clock must be read first. A commit updates `expired` before it is written. Therefore a commit that has
+        // not updated `expired` yet gets a later time.
         let now = now(self.chores.links()).await?.as_millisecond();
-        let useless = *self.told.useless.lock();
-        let Some(Useless { before, age }) = useless else { return Ok(false) };
+        let expired = *self.requests.expired.lock();
+        let Some(Expired { before, age }) = expired else { return Ok(false) };
         let before = before.min(now.saturating_sub(age.max(0)));
         for _ in 0..PORTIONS {
             if !self.chores.forget_messages(before).await? {
@@ -207,11 +207,11 @@ impl Work {
     }
 
     async fn sum_up(&mut self) -> Result<bool, StoreError> {
-        let crowded = self.told.totals.take_crowded();
+        let crowded = self.requests.totals.take_crowded();
         self.chores.sum_up(&crowded.iter().map(ScopeColumns::of).collect::<Result<Vec<_>, _>>()?).await?;
         if Instant::now() >= self.looks_at_all {
             self.looks_at_all = Instant::now() + SCATTER.of(LOOK_AT_ALL);
-            self.chores.sum_up(&self.chores.crowded(MANY).await?).await?;
+            self.chores.sum_up(&self.chores.crowded_scopes(MANY).await?).await?;
         }
         Ok(!crowded.is_empty())
     }

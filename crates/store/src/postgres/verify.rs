@@ -16,39 +16,39 @@ const FINDINGS: usize = 100;
 /// ended.
 const RULES: &[&str] = &[
     "SELECT 'the schema has ' || count(*) || ' versions' FROM nuncio_schema HAVING count(*) <> 1",
-    "SELECT 'task ' || t.id || ' has a snapshot as of record ' || b.folded || ', and its last one is ' || t.sequence \
+    "SELECT 'task ' || t.id || ' has a snapshot of record ' || b.folded || ' but its last record is ' || t.sequence \
      FROM tasks AS t JOIN bodies AS b ON b.task = t.id WHERE b.folded > t.sequence",
-    "SELECT 'task ' || t.id || ' has records after its last one' FROM tasks AS t \
+    "SELECT 'task ' || t.id || ' has records after its last record' FROM tasks AS t \
      WHERE EXISTS (SELECT 1 FROM events AS e WHERE e.task = t.id AND e.last > t.sequence)",
     "SELECT 'task ' || t.id || ' lacks records after its snapshot' \
      FROM tasks AS t LEFT JOIN bodies AS b ON b.task = t.id \
      WHERE coalesce(b.folded, 0) < t.sequence \
          AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.task = t.id AND e.last = t.sequence)",
-    "SELECT 'there are ' || count(*) || ' bodies of tasks that are not there' FROM bodies AS b \
+    "SELECT count(*) || ' bodies belong to missing tasks' FROM bodies AS b \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = b.task) HAVING count(*) > 0",
-    "SELECT 'there are ' || count(*) || ' rows of records of tasks that are not there' FROM events AS e \
+    "SELECT count(*) || ' rows of records belong to missing tasks' FROM events AS e \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = e.task) \
          AND NOT EXISTS (SELECT 1 FROM deleted AS d WHERE d.task = e.task) HAVING count(*) > 0",
-    "SELECT 'task ' || d.task || ' is there, and its records are to go as of one that was deleted' \
+    "SELECT 'task ' || d.task || ' exists although it is in the list of deleted tasks' \
      FROM deleted AS d JOIN tasks ON id = d.task",
-    "SELECT 'there are ' || count(*) || ' remembered messages of tasks that are not there' FROM messages AS m \
+    "SELECT count(*) || ' message ids belong to missing tasks' FROM messages AS m \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = m.task) HAVING count(*) > 0",
-    "SELECT 'there are ' || count(*) || ' webhooks of tasks that are not there' FROM push_configs AS p \
+    "SELECT count(*) || ' webhooks belong to missing tasks' FROM push_configs AS p \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = p.task) HAVING count(*) > 0",
-    "SELECT 'a list counts ' || coalesce(counted.tasks, 0) || ' tasks in a state that ' || coalesce(found.tasks, 0) || \
-     ' are in (tenant ' || quote_literal(tenant) || ', caller ' || quote_literal(caller) || ', state ' || state || ')' \
+    "SELECT 'the counter of tenant ' || quote_literal(tenant) || ', caller ' || quote_literal(caller) || ', state ' || state || \
+     ' is ' || coalesce(counted.tasks, 0) || ' but the number of tasks is ' || coalesce(found.tasks, 0) \
      FROM (SELECT tenant, caller, state, sum(tasks) AS tasks FROM totals GROUP BY tenant, caller, state) AS counted \
      FULL JOIN (SELECT tenant, caller, state, count(*) AS tasks FROM tasks GROUP BY tenant, caller, state) AS found \
      USING (tenant, caller, state) WHERE coalesce(counted.tasks, 0) <> coalesce(found.tasks, 0)",
-    "SELECT 'task ' || id || ' is at work on node ' || owner || ', which is none' FROM tasks \
+    "SELECT 'task ' || id || ' is running on node ' || owner || ', which does not exist' FROM tasks \
      WHERE owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM nodes WHERE node = owner)",
-    "SELECT 'task ' || id || ' has ended, and node ' || owner || ' is at work on it' FROM tasks \
+    "SELECT 'task ' || id || ' has ended but is still owned by node ' || owner FROM tasks \
      WHERE owner IS NOT NULL AND state IN ($ended)",
 ];
 
 /// Data that a crash can leave and that housekeeping deletes later. Worth a note if older than a day.
 const NOTES: &[&str] =
-    &["SELECT 'a command waits for task ' || c.task || ', which has ended or is not there' FROM commands AS c \
+    &["SELECT 'a command waits for task ' || c.task || ', which has ended or does not exist' FROM commands AS c \
      WHERE c.acked IS NULL AND c.refused IS NULL AND c.enqueued_at < clock_timestamp() - interval '1 day' \
          AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = c.task AND state NOT IN ($ended))"];
 

@@ -13,7 +13,7 @@ pub(super) use crate::error::{closed, corrupt};
 pub enum OpenError {
     /// Another process, or another store in this process, has the database open.
     #[error(
-        "the database {path} is in use by another process{holder}; stop that one, or give this one a database of its own",
+        "the database {path} is in use by another process{holder}; stop that process, or use another database",
         path = .path.display()
     )]
     InUse {
@@ -33,7 +33,7 @@ pub enum OpenError {
     },
     /// A later release wrote the database.
     #[error(
-        "the database {path} has schema {found} and this release knows up to {known}; use the release that wrote it, or a later one",
+        "the database {path} has schema {found} but this release supports at most {known}; use the release that wrote it, or a later release",
         path = .path.display()
     )]
     Newer {
@@ -46,7 +46,7 @@ pub enum OpenError {
     },
     /// An earlier release wrote the database, and the database must be opened read-only.
     #[error(
-        "the database {path} has schema {found} and this release reads schema {known}; bring it up with `nuncio db migrate`, or serve it once",
+        "the database {path} has schema {found} but this release reads schema {known}; run `nuncio db migrate`, or `nuncio serve` once",
         path = .path.display()
     )]
     Older {
@@ -58,7 +58,7 @@ pub enum OpenError {
         known: i64,
     },
     /// The file is an SQLite database of another program.
-    #[error("{path} is a database, but not one of Nuncio; give another path", path = .path.display())]
+    #[error("{path} is a database of another program; choose another path", path = .path.display())]
     Foreign {
         /// The database.
         path: PathBuf,

@@ -22,7 +22,7 @@ const FOUND: usize = 2_048;
 const STEP: usize = 32;
 
 /// How long an erasure waits for readers that prevent emptying the log, and the interval of the checks.
-const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(10));
+const LOG_WAIT: (Duration, Duration) = (Duration::from_secs(5), Duration::from_millis(10));
 
 impl SqliteStore {
     /// Deletes old tasks.
@@ -55,7 +55,7 @@ impl SqliteStore {
         let mut gone = 0;
         loop {
             let erase = erase.clone();
-            let found = self.readers.read(move |connection| upkeep::doomed(connection, &erase, FOUND)).await?;
+            let found = self.readers.read(move |connection| upkeep::to_erase(connection, &erase, FOUND)).await?;
             if found.is_empty() {
                 break;
             }
@@ -111,8 +111,8 @@ impl SqliteStore {
     /// step, so the wait has a time limit.
     async fn empty_log(&self) -> Result<(), StoreError> {
         self.write(WriteOp::EmptyLog).await?;
-        let (patience, pause) = PATIENCE;
-        let deadline = Instant::now() + patience;
+        let (timeout, pause) = LOG_WAIT;
+        let deadline = Instant::now() + timeout;
         while self.log_is_to_be_emptied() {
             if Instant::now() > deadline {
                 tracing::warn!(

@@ -13,21 +13,21 @@ const RULES: &[&str] = &[
     "SELECT 'task ' || id || ' belongs to no scope' FROM tasks WHERE scope NOT IN (SELECT scope FROM scopes)",
     "SELECT 'task ' || id || ' has no body' FROM tasks \
      WHERE body IS NULL AND folded > 0 AND task NOT IN (SELECT task FROM bodies)",
-    "SELECT 'task ' || id || ' has a snapshot as of record ' || folded || ', and its last one is ' || sequence \
+    "SELECT 'task ' || id || ' has a snapshot of record ' || folded || ' but its last record is ' || sequence \
      FROM tasks WHERE folded > sequence",
-    "SELECT 'there are ' || count(*) || ' big bodies of tasks that are not there' FROM bodies \
+    "SELECT count(*) || ' large bodies belong to missing tasks' FROM bodies \
      WHERE task NOT IN (SELECT task FROM tasks) HAVING count(*) > 0",
-    "SELECT 'there are ' || count(*) || ' webhooks of tasks that are not there' FROM push_configs \
+    "SELECT count(*) || ' webhooks belong to missing tasks' FROM push_configs \
      WHERE task NOT IN (SELECT task FROM tasks) HAVING count(*) > 0",
-    "SELECT 'there are ' || count(*) || ' rows of records of tasks that are not there' FROM events \
+    "SELECT count(*) || ' rows of records belong to missing tasks' FROM events \
      WHERE key >> 32 NOT IN (SELECT task FROM tasks) AND key >> 32 NOT IN (SELECT task FROM deleted) \
      HAVING count(*) > 0",
-    "SELECT 'task ' || id || ' has records after its last one' FROM tasks \
+    "SELECT 'task ' || id || ' has records after its last record' FROM tasks \
      WHERE EXISTS (SELECT 1 FROM events WHERE key > (task << 32 | sequence) AND key <= (task << 32 | 4294967295))",
     "SELECT 'task ' || id || ' lacks records after its snapshot' FROM tasks \
      WHERE folded < sequence AND NOT EXISTS (SELECT 1 FROM events WHERE key = task << 32 | sequence)",
-    "SELECT 'a list counts ' || coalesce(totals.tasks, 0) || ' tasks in a state that ' || coalesce(found.tasks, 0) || \
-     ' are in (scope ' || scope || ', state ' || state || ')' \
+    "SELECT 'the counter of scope ' || scope || ', state ' || state || ' is ' || coalesce(totals.tasks, 0) || \
+     ' but the number of tasks is ' || coalesce(found.tasks, 0) \
      FROM totals FULL JOIN (SELECT scope, state, count(*) AS tasks FROM tasks GROUP BY scope, state) AS found \
      USING (scope, state) WHERE coalesce(totals.tasks, 0) <> coalesce(found.tasks, 0)",
 ];
@@ -82,18 +82,18 @@ mod tests {
             ("", None),
             ("UPDATE tasks SET scope = 2; UPDATE totals SET scope = 2", Some("task x belongs to no scope")),
             ("DELETE FROM bodies", Some("task x has no body")),
-            ("UPDATE tasks SET folded = 3", Some("task x has a snapshot as of record 3, and its last one is 2")),
-            ("INSERT INTO bodies VALUES (8, '{}', NULL)", Some("there are 1 big bodies of tasks that are not there")),
+            ("UPDATE tasks SET folded = 3", Some("task x has a snapshot of record 3 but its last record is 2")),
+            ("INSERT INTO bodies VALUES (8, '{}', NULL)", Some("1 large bodies belong to missing tasks")),
             (
                 "INSERT INTO push_configs VALUES (8, 'p', '{}', 0, 0, 0, 0, NULL, NULL)",
-                Some("there are 1 webhooks of tasks that are not there"),
+                Some("1 webhooks belong to missing tasks"),
             ),
-            ("DELETE FROM deleted", Some("there are 1 rows of records of tasks that are not there")),
-            ("INSERT INTO events VALUES (7 << 32 | 3, '[]')", Some("task x has records after its last one")),
+            ("DELETE FROM deleted", Some("1 rows of records belong to missing tasks")),
+            ("INSERT INTO events VALUES (7 << 32 | 3, '[]')", Some("task x has records after its last record")),
             ("DELETE FROM events WHERE key = 7 << 32 | 2", Some("task x lacks records after its snapshot")),
             (
                 "UPDATE totals SET tasks = 2 WHERE state = 3",
-                Some("a list counts 2 tasks in a state that 1 are in (scope 1, state 3)"),
+                Some("the counter of scope 1, state 3 is 2 but the number of tasks is 1"),
             ),
         ] {
             database.execute_batch(&format!("BEGIN; {whole} {slip}")).unwrap();

@@ -170,12 +170,12 @@ impl Writer {
     /// The outcome of a write whose transaction could not begin. While another program has locked the database, the
     /// write waits for the next group (`None`), until its time is over.
     fn put_off(&self, error: &rusqlite::Error, since: Instant) -> Option<WriteOutcome> {
-        let waits = is_busy(error) && !self.patience(since).is_zero();
+        let waits = is_busy(error) && !self.remaining_wait(since).is_zero();
         (!waits).then(|| Err(same(error)))
     }
 
     /// How long a write may still wait for another program, in whole milliseconds as SQLite needs.
-    fn patience(&self, since: Instant) -> Duration {
+    fn remaining_wait(&self, since: Instant) -> Duration {
         let left = self.busy_timeout.saturating_sub(since.elapsed());
         Duration::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
     }
@@ -186,7 +186,7 @@ impl Writer {
     }
 
     fn transact(&mut self, ops: &[WriteOp], since: Instant) -> GroupResult<Vec<WriteOutcome>> {
-        self.connection.busy_timeout(self.patience(since))?;
+        self.connection.busy_timeout(self.remaining_wait(since))?;
         let outcomes = self.transact_now(ops);
         self.connection.busy_timeout(Duration::ZERO)?;
         outcomes

@@ -62,10 +62,10 @@ async fn a_locked_database_is_unavailable_after_the_busy_timeout() {
 /// The number of writes and their start times do not matter: each write waits for its own busy timeout.
 #[tokio::test]
 async fn each_write_waits_for_its_own_busy_timeout() {
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
     const LATE: Duration = Duration::from_millis(500);
     let place = Place::new();
-    let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(PATIENCE)).await.unwrap());
+    let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(BUSY_TIMEOUT)).await.unwrap());
     let other = place.connection();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let mut commits = Vec::new();
@@ -77,19 +77,19 @@ async fn each_write_waits_for_its_own_busy_timeout() {
                 (store.commit(create(&task(&id, TaskState::Working))).await, begun.elapsed())
             }));
         }
-        sleep(PATIENCE / 10).await;
+        sleep(BUSY_TIMEOUT / 10).await;
     }
     for (number, commit) in commits.into_iter().enumerate() {
         let (refused, waited) = commit.await.unwrap();
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{number}: {refused:?}");
-        assert!(waited + PATIENCE / 10 >= PATIENCE && waited <= PATIENCE + LATE, "{number}: {waited:?}");
+        assert!(waited + BUSY_TIMEOUT / 10 >= BUSY_TIMEOUT && waited <= BUSY_TIMEOUT + LATE, "{number}: {waited:?}");
     }
     // A later write succeeds when the lock is released, although an earlier write was refused.
     let early = tokio::spawn({
         let store = Arc::clone(&store);
         async move { store.commit(create(&task("early", TaskState::Working))).await }
     });
-    sleep(PATIENCE * 7 / 10).await;
+    sleep(BUSY_TIMEOUT * 7 / 10).await;
     let late = tokio::spawn({
         let store = Arc::clone(&store);
         async move { store.commit(create(&task("late", TaskState::Working))).await }
@@ -102,11 +102,11 @@ async fn each_write_waits_for_its_own_busy_timeout() {
 /// The waits of the steps of a call do not add up. Tests messages that create a task, and messages to an existing task.
 #[tokio::test]
 async fn a_call_on_a_locked_database_is_refused_after_about_one_busy_timeout() {
-    const PATIENCE: Duration = Duration::from_millis(500);
+    const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
     let place = Place::new();
-    let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(PATIENCE)).await.unwrap());
+    let store = Arc::new(place.try_open(SqliteOptions::new().with_busy_timeout(BUSY_TIMEOUT)).await.unwrap());
     let mut limits = Limits::default();
-    limits.commit_retry = PATIENCE;
+    limits.commit_retry = BUSY_TIMEOUT;
     let agent = agent_fn(|turn| async move {
         match turn.message().text().as_str() {
             "ask" => turn.ask("what?").await,
@@ -132,7 +132,7 @@ async fn a_call_on_a_locked_database_is_refused_after_about_one_busy_timeout() {
     for (number, refused) in refused.into_iter().enumerate() {
         let error = refused.await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{number}: {error:?}");
-        assert!(begun.elapsed() <= 2 * PATIENCE + Duration::from_millis(500), "{number}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() <= 2 * BUSY_TIMEOUT + Duration::from_millis(500), "{number}: {:?}", begun.elapsed());
     }
     other.execute_batch("COMMIT").unwrap();
     let Ok(Reply::Task(task)) = send(Message::user("go").with_task_id(asked[0].clone())).await else {

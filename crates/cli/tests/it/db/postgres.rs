@@ -131,7 +131,7 @@ fn a_schema_is_made_and_one_that_is_not_ours_is_refused() {
         .unwrap();
     for command in [&["migrate"][..], &["migrate", "--dry-run"], &["check"]] {
         let error = place.run(&home, command).error("A2ACLI_ERR_INTERNAL", 1);
-        assert!(error["message"].as_str().unwrap().contains("not those of Nuncio"), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("tables of another program"), "{error}");
     }
     place.assert("to_regclass('nuncio_schema') IS NULL");
 }
@@ -158,18 +158,18 @@ fn a_check_names_what_is_wrong() {
         place.execute(&format!("INSERT INTO commands {columns} VALUES {values}"));
     };
     for (slip, finding) in [
-        ("UPDATE totals SET tasks = tasks + 1 WHERE state = 3".to_owned(), "tasks in a state that 1 are in"),
-        ("UPDATE tasks SET owner = 99".to_owned(), "is at work on node 99, which is none"),
-        ("UPDATE bodies SET folded = folded + 1".to_owned(), "has a snapshot as of record"),
-        ("UPDATE tasks SET sequence = sequence - 1".to_owned(), "has records after its last one"),
+        ("UPDATE totals SET tasks = tasks + 1 WHERE state = 3".to_owned(), "is 2 but the number of tasks is 1"),
+        ("UPDATE tasks SET owner = 99".to_owned(), "is running on node 99, which does not exist"),
+        ("UPDATE bodies SET folded = folded + 1".to_owned(), "has a snapshot of record"),
+        ("UPDATE tasks SET sequence = sequence - 1".to_owned(), "has records after its last record"),
         ("UPDATE tasks SET sequence = sequence + 1".to_owned(), "lacks records after its snapshot"),
         (
             "DELETE FROM bodies; DELETE FROM events WHERE last = (SELECT min(last) FROM events)".to_owned(),
             "cannot be read",
         ),
         ("UPDATE bodies SET body = 'no JSON'".to_owned(), "cannot be read"),
-        ("DELETE FROM tasks; DELETE FROM totals".to_owned(), "rows of records of tasks that are not there"),
-        ("DELETE FROM tasks; DELETE FROM totals".to_owned(), "bodies of tasks that are not there"),
+        ("DELETE FROM tasks; DELETE FROM totals".to_owned(), "rows of records belong to missing tasks"),
+        ("DELETE FROM tasks; DELETE FROM totals".to_owned(), " bodies belong to missing tasks"),
         (
             "DELETE FROM events WHERE last = (SELECT last FROM events ORDER BY last OFFSET 1 LIMIT 1)".to_owned(),
             " follows on ",

@@ -276,7 +276,7 @@ fn read(kind: WriteKind, appends: &[&Append], rows: &[Row]) -> Vec<Result<Done, 
                 Ok(Done::Committed(Committed { epoch: 1, has_pending_push: row.get(2) }))
             }
             (WriteKind::Create, Some(row)) if !row.get::<_, bool>(3) => {
-                Err(Refusal::Known(unavailable("this node has no lease until it is renewed")))
+                Err(Refusal::Known(unavailable("this node has no valid lease until the lease is renewed")))
             }
             (WriteKind::Append, Some(row)) => {
                 Ok(Done::Committed(Committed { epoch: append.epoch, has_pending_push: row.get(1) }))

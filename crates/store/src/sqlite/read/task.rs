@@ -141,7 +141,7 @@ pub(super) fn get(
 ) -> Result<Option<Loaded>, StoreError> {
     let sql = if artifacts { GET } else { GET_WITHOUT_ARTIFACTS };
     let found = look_at(connection, sql, [task], |row| fold(connection, &row, id, artifacts, most))?;
-    found.ok_or_else(|| corrupt("a task stands in an index alone"))
+    found.ok_or_else(|| corrupt("an index entry refers to a missing task"))
 }
 
 /// Builds the task of a row; `None` if the task is longer than `most` bytes. If `artifacts` is false, the task contains

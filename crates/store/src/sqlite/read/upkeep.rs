@@ -68,7 +68,7 @@ pub(in crate::sqlite) fn old(
 }
 
 /// Tasks to erase, at most `limit`.
-pub(in crate::sqlite) fn doomed(
+pub(in crate::sqlite) fn to_erase(
     connection: &Connection,
     erase: &Erase,
     limit: usize,
@@ -157,7 +157,7 @@ pub(in crate::sqlite) fn scan(connection: &Connection, after: i64, limit: usize)
 
 fn scanned(connection: &Connection, task: i64, scope: &Scope, id: &TaskId) -> Result<Scanned, StoreError> {
     let loaded = task::get(connection, task, id, true, usize::MAX)?;
-    let stored = loaded.ok_or_else(|| corrupt("a task is longer than anything"))?.stored;
+    let stored = loaded.ok_or_else(|| corrupt("a task exceeds the maximum length"))?.stored;
     let configs = pushes::configs(connection, scope, id)?.unwrap_or_default();
     Ok(Scanned { scope: scope.clone(), stored, configs })
 }

@@ -22,7 +22,7 @@ use crate::sqlite::{error::is_busy, log::Log};
 const REST: Duration = Duration::from_millis(200);
 
 /// How long closing the store waits for the thread.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The interval at which a waiting caller checks whether the thread has finished.
 const LOOK: Duration = Duration::from_millis(5);
@@ -68,7 +68,7 @@ impl Checkpoints {
 
     /// Waits until the thread has finished, because two concurrent checkpoints fail.
     pub(super) fn wait(&self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
         while self.state.load(Ordering::Acquire) == AT_WORK && Instant::now() < deadline {
             std::thread::sleep(LOOK);
         }

@@ -14,7 +14,7 @@ use crate::sqlite::{
 };
 
 /// The columns of a task that its deletion needs.
-struct Doomed {
+struct TaskToDelete {
     id: String,
     scope: i64,
     state: TaskState,
@@ -32,19 +32,19 @@ impl GroupWriter<'_, '_> {
         for candidate in tasks {
             let connection = &self.writer.connection;
             let found = find(connection, candidate.task)?.filter(|found| *found.id == *candidate.id.as_str());
-            let Some(doomed) = found else { continue };
+            let Some(found) = found else { continue };
             if let Some(purge) = purge
-                && !is_meant(connection, purge, candidate.task, &doomed)?
+                && !meets_purge(connection, purge, candidate.task, &found)?
             {
                 continue;
             }
             let left = RECORDS.saturating_sub(removed.rows);
-            removed.rows += delete_rows(connection, candidate.task, &doomed, left)?;
+            removed.rows += delete_rows(connection, candidate.task, &found, left)?;
             removed.tasks += 1;
-            self.count(doomed.scope, doomed.state, -1);
+            self.count(found.scope, found.state, -1);
             self.changes.heads.remove(&candidate.id);
             self.changes.gone.insert(candidate.id.clone());
-            self.changes.gone_scopes.insert(candidate.scope.clone(), doomed.scope);
+            self.changes.gone_scopes.insert(candidate.scope.clone(), found.scope);
         }
         Ok(removed)
     }
@@ -97,13 +97,13 @@ pub(super) fn sweep(connection: &Connection) -> rusqlite::Result<Removed> {
     Ok(removed)
 }
 
-fn find(connection: &Connection, task: i64) -> rusqlite::Result<Option<Doomed>> {
+fn find(connection: &Connection, task: i64) -> rusqlite::Result<Option<TaskToDelete>> {
     let mut statement = connection.prepare_cached(
         "SELECT id, scope, state, updated, updated_rest, running, pushed, body IS NULL FROM tasks WHERE task = ?1",
     )?;
     statement
         .query_row([task], |row| {
-            Ok(Doomed {
+            Ok(TaskToDelete {
                 id: row.get(0)?,
                 scope: row.get(1)?,
                 state: TaskState::from_number(row.get(2)?).unwrap_or_default(),
@@ -117,20 +117,20 @@ fn find(connection: &Connection, task: i64) -> rusqlite::Result<Option<Doomed>> 
 }
 
 /// Whether a task still meets the conditions of the purge. The task may have changed since the search.
-fn is_meant(connection: &Connection, purge: &Purge, task: i64, doomed: &Doomed) -> rusqlite::Result<bool> {
-    let is_old = doomed.updated < Moment::from(purge.before) && purge.states.contains(&doomed.state);
-    Ok(is_old && !doomed.running && !(doomed.pushed && prune::has_pending(connection, task)?))
+fn meets_purge(connection: &Connection, purge: &Purge, task: i64, found: &TaskToDelete) -> rusqlite::Result<bool> {
+    let is_old = found.updated < Moment::from(purge.before) && purge.states.contains(&found.state);
+    Ok(is_old && !found.running && !(found.pushed && prune::has_pending(connection, task)?))
 }
 
 /// Deletes the rows of a task, including up to `records` rows of records. Returns the number of deleted rows of
 /// records.
-fn delete_rows(connection: &Connection, task: i64, doomed: &Doomed, records: usize) -> rusqlite::Result<usize> {
+fn delete_rows(connection: &Connection, task: i64, found: &TaskToDelete, records: usize) -> rusqlite::Result<usize> {
     let delete = |sql| connection.prepare_cached(sql)?.execute([task]);
     delete("DELETE FROM tasks WHERE task = ?1")?;
-    if doomed.is_big {
+    if found.is_big {
         delete("DELETE FROM bodies WHERE task = ?1")?;
     }
-    if doomed.pushed {
+    if found.pushed {
         delete("DELETE FROM push_configs WHERE task = ?1")?;
     }
     let (dropped, is_whole) = prune::drop_records(connection, task, u64::MAX, records)?;

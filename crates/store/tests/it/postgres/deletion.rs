@@ -158,7 +158,7 @@ async fn write(node: Arc<PostgresStore>, ids: Vec<TaskId>, stop: Arc<AtomicBool>
 async fn an_erasure_and_writing_nodes_do_not_deadlock() {
     let place = Place::new();
     // A high time limit, because a loaded machine is slow and this test does not measure time.
-    let options = || options().with_patience(Duration::from_mins(1));
+    let options = || options().with_wait_timeout(Duration::from_mins(1));
     let nodes = [Arc::new(place.open(options()).await), Arc::new(place.open(options()).await)];
     for round in 0..3 {
         let stop = Arc::<AtomicBool>::default();

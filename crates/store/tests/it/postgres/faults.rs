@@ -21,12 +21,12 @@ use tokio::task::JoinHandle;
 use super::place::{Place, options};
 use crate::support::{chunk, create, task};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// Short timeouts, so that the tests are fast.
 pub(super) fn quick() -> PostgresOptions {
     let second = Duration::from_secs(1);
-    options().with_patience(second).with_connect_timeout(second).with_timeouts(second, second * 3 / 2)
+    options().with_wait_timeout(second).with_connect_timeout(second).with_timeouts(second, second * 3 / 2)
 }
 
 /// A server for one test, with a database.
@@ -143,7 +143,7 @@ impl Writer {
                 }
                 Err(error) => panic!("{error:?}"),
             }
-            assert!(begun.elapsed() < PATIENCE, "the store does not come back");
+            assert!(begun.elapsed() < TIME_LIMIT, "the store does not come back");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -153,7 +153,7 @@ impl Writer {
 pub(super) async fn within<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
     let begun = Instant::now();
     while !is_so().await {
-        assert!(begun.elapsed() < PATIENCE, "it does not happen");
+        assert!(begun.elapsed() < TIME_LIMIT, "it does not happen");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
