@@ -1,15 +1,15 @@
 //! Reads and writes the JSON of the model. Reading is fast; only a failed read is repeated to find the cause.
 
-mod every;
+pub(crate) mod every;
 
 use std::fmt::Write as _;
 
 use nuncio_model::{
-    Error, ErrorKind, Validate,
+    Error, ErrorKind,
     json::{reason, with_few_values},
     leniency,
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 
@@ -28,15 +28,16 @@ pub(crate) fn body<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Error
     })
 }
 
-/// Like [`params`], but the error names every wrong field.
-pub(crate) fn every_param<T: DeserializeOwned + Validate>(json: &str) -> Result<T, Error> {
-    params(json).map_err(|error| every::with_others::<T>(error, json))
+/// Reads a request from params, and names every field that is wrong. `read` reads and checks the whole request, and
+/// stops at the first value that cannot be read.
+pub(crate) fn every_param<T>(params: &str, read: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
+    read(params).map_err(|error| every::with_others(error, params, read))
 }
 
-/// Like [`body`], but the error names every wrong field.
-pub(crate) fn every_member<T: DeserializeOwned + Validate>(json: &[u8]) -> Result<T, Error> {
-    body(json).map_err(|error| match std::str::from_utf8(json) {
-        Ok(json) => every::with_others::<T>(error, json),
+/// As [`every_param`], from the body of a request.
+pub(crate) fn every_member<T>(body: &[u8], read: impl Fn(&[u8]) -> Result<T, Error>) -> Result<T, Error> {
+    read(body).map_err(|error| match std::str::from_utf8(body) {
+        Ok(text) => every::with_others(error, text, |text| read(text.as_bytes())),
         Err(_) => error,
     })
 }

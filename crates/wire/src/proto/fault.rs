@@ -1,7 +1,7 @@
 //! The reason and the place of a decoding failure. A fault becomes an [`Error`] that names the field in the same way as
 //! every other binding.
 
-use nuncio_model::{Error, ErrorKind};
+use nuncio_model::{Error, ErrorKind, FieldViolation};
 
 /// The reason why a message cannot be read. The path grows from the inside to the outside while the error returns, so
 /// successful reads have no cost for the path.
@@ -13,6 +13,8 @@ struct Inner {
     path: Vec<Step>,
     kind: FaultKind,
     description: String,
+    /// Other faults of the same message.
+    others: Vec<Fault>,
 }
 
 #[derive(Debug)]
@@ -42,21 +44,45 @@ impl Fault {
 
     #[cold]
     fn new(kind: FaultKind, description: String) -> Self {
-        Self(Box::new(Inner { path: Vec::new(), kind, description }))
+        Self(Box::new(Inner { path: Vec::new(), kind, description, others: Vec::new() }))
     }
 
     /// Adds the field that contains the fault to the path.
     #[cold]
     pub(crate) fn inside(mut self, field: &'static str) -> Self {
-        self.0.path.push(Step::Field(field));
+        self.each(&|path| path.push(Step::Field(field)));
         self
     }
 
     /// Adds the list index that contains the fault to the path.
     #[cold]
     pub(crate) fn at(mut self, index: usize) -> Self {
-        self.0.path.push(Step::Index(index));
+        self.each(&|path| path.push(Step::Index(index)));
         self
+    }
+
+    fn each(&mut self, change: &impl Fn(&mut Vec<Step>)) {
+        change(&mut self.0.path);
+        self.0.others.iter_mut().for_each(|other| other.each(change));
+    }
+
+    /// This fault and another one of the same message.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.0.others.push(other);
+        self
+    }
+
+    /// Whether the rest of the message can be read all the same.
+    pub(crate) fn is_invalid(&self) -> bool {
+        self.0.kind == FaultKind::Invalid
+    }
+
+    /// The fields that this fault and the others name.
+    pub(crate) fn into_violations(mut self) -> Vec<FieldViolation> {
+        let others = std::mem::take(&mut self.0.others);
+        let first = FieldViolation { field: self.path(), description: self.0.description };
+        let others = others.into_iter().flat_map(Self::into_violations);
+        std::iter::once(first).chain(others.collect::<Vec<_>>()).collect()
     }
 
     /// Converts the fault to the answer for a request: `InvalidParams`, which names the field, or `Parse` if the bytes

@@ -10,7 +10,7 @@
 
 use super::{
     fault::Fault,
-    reader::{Reader, Tag, Wire},
+    reader::{Reader, Side, Tag, Wire},
     writer,
 };
 
@@ -146,7 +146,7 @@ pub(crate) mod always {
 }
 
 pub(crate) mod repeated {
-    use super::{Fault, Item, Reader, Tag, write_item};
+    use super::{Fault, Item, Reader, Side, Tag, write_item};
 
     #[inline]
     pub(crate) fn write(field: &impl List, number: u32, to: &mut Vec<u8>) {
@@ -159,7 +159,14 @@ pub(crate) mod repeated {
             field.reserve(|| 1 + from.more_of(tag));
         }
         let mut item = L::Item::default();
-        item.read(from).map_err(|fault| fault.at(field.len()))?;
+        if let Err(fault) = item.read(from) {
+            let fault = fault.at(field.len());
+            if from.side == Side::Survey {
+                // The items behind keep their places.
+                field.push(item);
+            }
+            return Err(fault);
+        }
         field.push(item);
         Ok(())
     }

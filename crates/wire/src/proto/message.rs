@@ -17,10 +17,20 @@ pub(crate) trait Message: Default {
 
     /// Reads all remaining fields.
     fn read_fields(&mut self, from: &mut Reader<'_>) -> Result<(), Fault> {
+        let mut wrong: Option<Fault> = None;
         while let Some(tag) = from.tag()? {
-            self.read_field(tag, from)?;
+            match self.read_field(tag, from) {
+                Ok(()) => {}
+                Err(fault) if from.side == Side::Survey && fault.is_invalid() => {
+                    wrong = Some(match wrong {
+                        Some(known) => known.and(fault),
+                        None => fault,
+                    });
+                }
+                Err(fault) => return Err(fault),
+            }
         }
-        Ok(())
+        wrong.map_or(Ok(()), Err)
     }
 }
 
@@ -52,9 +62,16 @@ pub(crate) fn decode<M: Message>(bytes: &[u8], side: Side) -> Result<M, Fault> {
         Ok(message)
     };
     match side {
-        Side::Request => with_few_values(read),
+        Side::Request | Side::Survey => with_few_values(read),
         Side::Reply => read(),
     }
+}
+
+/// Reads a whole message of a request that was refused once more. Returns what could be read, and all that is wrong.
+pub(crate) fn survey<M: Message>(bytes: &[u8]) -> (M, Option<Fault>) {
+    let mut message = M::default();
+    let fault = with_few_values(|| message.read_fields(&mut Reader::new(bytes, Side::Survey)).err());
+    (message, fault)
 }
 
 /// Implements [`Message`] for structs. Each row has the number, the name and the word of a field (see

@@ -41,6 +41,9 @@ impl Tag {
 pub(crate) enum Side {
     /// A client sent the message: unknown values are refused.
     Request,
+    /// The same once more, after a value was refused: the values behind are read, too, so that all that is wrong can be
+    /// named.
+    Survey,
     /// A server sent the message: unknown values are skipped, because the server can be newer.
     Reply,
 }

@@ -11,9 +11,10 @@ use nuncio_model::{
 
 use super::{
     fault::Fault,
-    message::{Message, decode, message},
+    message::{Message, decode, message, survey},
     reader::{Reader, Side, Tag},
 };
+use crate::json::every;
 
 message! {
     SendMessageRequest {
@@ -100,6 +101,16 @@ macro_rules! calls {
             })
         }
 
+        /// A call as far as it can be read, and all that cannot be.
+        fn survey_call(method: Method, bytes: &[u8]) -> (Call, Option<Fault>) {
+            match method {
+                $(Method::$method => {
+                    let (request, fault) = survey::<$request>(bytes);
+                    (Call::$method(request), fault)
+                })*
+            }
+        }
+
         /// Appends the request message of a call.
         pub fn encode_call(call: &Call, to: &mut Vec<u8>) {
             match call {
@@ -130,7 +141,20 @@ calls! {
 /// `Parse` if the bytes are not protobuf. `InvalidParams`, which names the fields, if a required field is missing or a
 /// value is not valid in the protocol.
 pub fn decode_call(method: Method, bytes: &[u8]) -> Result<Call, Error> {
-    let call = read_call(method, bytes).map_err(Fault::into_request_error)?;
+    let call = read_call(method, bytes).map_err(|fault| every_fault(fault, method, bytes))?;
     call.validate()?;
     Ok(call)
+}
+
+/// The error that names every field that is wrong.
+#[cold]
+fn every_fault(fault: Fault, method: Method, bytes: &[u8]) -> Error {
+    match survey_call(method, bytes) {
+        (call, Some(all)) if fault.is_invalid() && all.is_invalid() => {
+            let mut incomplete = Vec::new();
+            call.validate_at("", &mut incomplete);
+            every::violations(all.into_violations(), incomplete)
+        }
+        _ => fault.into_request_error(),
+    }
 }

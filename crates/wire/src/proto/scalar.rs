@@ -116,7 +116,7 @@ macro_rules! enums {
                         Self::UNKNOWN.note();
                         Self::default()
                     }
-                    (None, Side::Request) => {
+                    (None, Side::Request | Side::Survey) => {
                         return Err(Fault::invalid(format!("unknown {} {number}", stringify!($type))));
                     }
                 };

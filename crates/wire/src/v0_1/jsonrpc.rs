@@ -63,7 +63,7 @@ impl JsonRpcDialect for OldestJsonRpc {
     }
 
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {
-        params::read(method, params.map_or("{}", RawValue::get))
+        json::every_param(params.map_or("{}", RawValue::get), |params| params::read(method, params))
     }
 
     fn field_name(&self, method: Method, field: &str) -> Option<String> {

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::{Family, call, kind, reply};
 use crate::{
     dialect::{Dialect, Events, JsonRpcDialect, sealed::Sealed},
-    status,
+    json, status,
 };
 
 #[derive(Debug)]
@@ -75,7 +75,8 @@ impl JsonRpcDialect for OlderJsonRpc {
     }
 
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {
-        let mut call = call::read(method, params.map_or("{}", RawValue::get))?;
+        let params = params.map_or("{}", RawValue::get);
+        let mut call = json::every_param(params, |params| call::read(method, params))?;
         self.0.habits.settle_history(&mut call);
         Ok(call)
     }

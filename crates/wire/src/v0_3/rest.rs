@@ -64,7 +64,7 @@ impl RestDialect for OlderRest {
     }
 
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
-        let mut call = call::read(routed, query, body)?;
+        let mut call = json::every_member(body, |body| call::read(routed, query, body))?;
         self.0.habits.settle_history(&mut call);
         Ok(files::read(self.0.files, call))
     }

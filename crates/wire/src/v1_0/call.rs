@@ -1,7 +1,7 @@
 //! Calls of 1.0. The params of a call are the JSON of its request (section 9.4 "Core Methods").
 
-use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig, Validate};
-use serde::{Deserialize, de::DeserializeOwned};
+use nuncio_model::{Call, Error, Method, TaskPushNotificationConfig};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::aliases;
@@ -23,15 +23,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Like `read`, but the error names every wrong field. Only for requests without nested messages, because the
-    /// removal of a nested member would make its parent wrong.
-    fn read_all<T: DeserializeOwned + Validate>(&self) -> Result<T, Error> {
-        match self {
-            Self::Params(params) => json::every_param(params),
-            Self::Body(body) => json::every_member(body),
-        }
-    }
-
     fn text(&self) -> Result<&'a str, Error> {
         match self {
             Self::Params(params) => Ok(params),
@@ -46,7 +37,7 @@ pub(super) fn read(method: Method, from: &Source<'_>) -> Result<Call, Error> {
         Method::SendMessage => Call::SendMessage(from.read()?),
         Method::SendStreamingMessage => Call::SendStreamingMessage(from.read()?),
         Method::GetTask => Call::GetTask(from.read()?),
-        Method::ListTasks => Call::ListTasks(from.read_all()?),
+        Method::ListTasks => Call::ListTasks(from.read()?),
         Method::CancelTask => Call::CancelTask(from.read()?),
         Method::SubscribeToTask => Call::SubscribeToTask(from.read()?),
         Method::CreateTaskPushNotificationConfig => Call::CreateTaskPushNotificationConfig(match from.read()? {

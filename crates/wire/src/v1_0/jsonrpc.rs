@@ -30,9 +30,11 @@ impl JsonRpcDialect for JsonRpc {
     }
 
     fn decode_call(&self, method: Method, params: Option<&RawValue>) -> Result<Call, Error> {
-        let call = call::read(method, &call::Source::Params(params.map_or("{}", RawValue::get)))?;
-        call.validate()?;
-        Ok(call)
+        json::every_param(params.map_or("{}", RawValue::get), |params| {
+            let call = call::read(method, &call::Source::Params(params))?;
+            call.validate()?;
+            Ok(call)
+        })
     }
 
     fn encode_call(&self, call: &Call) -> Result<Box<RawValue>, Error> {

@@ -6,6 +6,7 @@ use nuncio_model::{Call, Error, Method, Reply, Validate};
 use super::{V1_0, call, json_events, outgoing, reply, route};
 use crate::{
     dialect::{Dialect, RestDialect},
+    json,
     rest::{self, Outgoing, RouteError, Routed},
 };
 
@@ -24,22 +25,22 @@ impl RestDialect for Rest {
     }
 
     fn decode_call(&self, routed: &Routed, query: Option<&str>, body: &[u8]) -> Result<Call, Error> {
-        let mut call = match routed.method {
-            Method::SendMessage | Method::SendStreamingMessage | Method::CreateTaskPushNotificationConfig => {
-                call::read(routed.method, &call::Source::Body(body))?
-            }
-            Method::CancelTask | Method::SubscribeToTask if !body.trim_ascii().is_empty() => {
-                call::read(routed.method, &call::Source::Body(body))?
-            }
-            method => {
-                let json = rest::to_json(query.unwrap_or_default(), PARAMETERS, FLAGS)?;
-                call::read(method, &call::Source::Params(&json))?
-            }
+        let complete = |mut call: Call| {
+            apply_path(&mut call, routed);
+            apply_tenant(&mut call, routed)?;
+            call.validate()?;
+            Ok(call)
         };
-        apply_path(&mut call, routed);
-        apply_tenant(&mut call, routed)?;
-        call.validate()?;
-        Ok(call)
+        let has_body = match routed.method {
+            Method::SendMessage | Method::SendStreamingMessage | Method::CreateTaskPushNotificationConfig => true,
+            Method::CancelTask | Method::SubscribeToTask => !body.trim_ascii().is_empty(),
+            _ => false,
+        };
+        if has_body {
+            return json::every_member(body, |body| complete(call::read(routed.method, &call::Source::Body(body))?));
+        }
+        let params = rest::to_json(query.unwrap_or_default(), PARAMETERS, FLAGS)?;
+        json::every_param(&params, |params| complete(call::read(routed.method, &call::Source::Params(params))?))
     }
 
     fn encode_call(&self, call: &Call) -> Result<Outgoing, Error> {

@@ -38,6 +38,50 @@ fn fields(outcome: Result<Call, Error>) -> Vec<String> {
 }
 
 #[test]
+fn every_wrong_field_of_a_message_is_named() {
+    let body = r#"{"message":{"contextId":7,"role":"ROLE_KING","parts":[{"text":"a"},{"text":1},{},{"url":"u","mediaType":2}]},
+        "configuration":{"historyLength":-1,"acceptedOutputModes":"x"}}"#;
+    let expected = [
+        "configuration.acceptedOutputModes",
+        "configuration.historyLength",
+        "message.contextId",
+        "message.messageId",
+        "message.parts[1].text",
+        "message.parts[2]",
+        "message.parts[3].mediaType",
+        "message.role",
+    ];
+    let sorted = |outcome| {
+        let mut fields = fields(outcome);
+        fields.sort();
+        fields
+    };
+    assert_eq!(sorted(params(Method::SendMessage, body)), expected);
+    assert_eq!(sorted(params(Method::SendStreamingMessage, body)), expected);
+    assert_eq!(sorted(request("POST", "/message:send", body)), expected);
+    // Names in snake_case are of the same fields, and wrong webhooks are named as a whole.
+    let body = r#"{"message":{"message_id":7,"role":1,"parts":[]},"configuration":{"taskPushNotificationConfig":{"url":1,"authentication":{"scheme":2}}}}"#;
+    assert_eq!(
+        sorted(params(Method::SendMessage, body)),
+        [
+            "configuration.taskPushNotificationConfig.authentication.scheme",
+            "configuration.taskPushNotificationConfig.url",
+            "message.message_id",
+            "message.parts",
+        ]
+    );
+    let get = params(Method::GetTask, r#"{"id":1,"historyLength":"x"}"#);
+    assert_eq!(fields(get), ["id", "historyLength"]);
+    assert_eq!(fields(request("GET", "/tasks/t?historyLength=x&tenant=a&history_length=y", "")), ["historyLength"]);
+    let webhook = r#"{"url":1,"authentication":{"scheme":""},"id":{}}"#;
+    let fields = sorted(request("POST", "/tasks/t/pushNotificationConfigs", webhook));
+    assert_eq!(fields, ["authentication.scheme", "id", "url"]);
+    // The whole stays the whole.
+    assert_eq!(sorted(params(Method::SendMessage, "[]")), ["params"]);
+    assert_eq!(sorted(params(Method::SendMessage, r#"{"message":[]}"#)), ["message"]);
+}
+
+#[test]
 fn wrong_params_name_their_field() {
     let send = |json: &str| fields(params(Method::SendMessage, json));
     assert_eq!(send("{}"), ["message"]);

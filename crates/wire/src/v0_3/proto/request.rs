@@ -18,9 +18,10 @@ use super::{
 };
 use crate::{
     dialect::{no_list, webhook},
+    json::every,
     proto::{
         fault::Fault,
-        message::{Message as _, decode},
+        message::{Message as _, decode, survey},
         reader::Side,
     },
     v0_3::call,
@@ -254,7 +255,22 @@ fn named(bytes: &[u8]) -> Result<String, Error> {
 }
 
 fn send(bytes: &[u8]) -> Result<ModelRequest, Error> {
-    Ok(read::<SendMessageRequest>(bytes)?.into())
+    match read::<SendMessageRequest>(bytes) {
+        Ok(request) => Ok(request.into()),
+        Err(error) => Err(every_fault(error, bytes)),
+    }
+}
+
+/// The error that names every field of a message that is wrong.
+#[cold]
+fn every_fault(error: Error, bytes: &[u8]) -> Error {
+    match survey::<SendMessageRequest>(bytes) {
+        (request, Some(all)) if all.is_invalid() => {
+            let incomplete = violations(&Call::SendMessage(request.into()));
+            every::violations(all.into_violations(), incomplete)
+        }
+        _ => error,
+    }
 }
 
 /// Appends the message of a call. Fails with `UnsupportedOperation` if 0.3 does not have the call.

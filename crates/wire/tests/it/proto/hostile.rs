@@ -44,6 +44,17 @@ fn an_unknown_enum_number_is_named() {
 }
 
 #[test]
+fn every_wrong_field_is_named() {
+    let message = json!({"contextId": "c", "role": 9, "parts": [{"filename": "f"}, {"text": "a"}, {"mediaType": "m"}]});
+    let configuration = json!({"historyLength": -1});
+    let bytes = request(&json!({"message": message, "configuration": configuration})).encode_to_vec();
+    let (fields, _) = invalid(&bytes);
+    let expected =
+        ["message.role", "message.parts[0]", "message.parts[2]", "message.messageId", "configuration.historyLength"];
+    assert_eq!(fields, expected);
+}
+
+#[test]
 fn an_unknown_enum_number_of_a_server_is_accepted() {
     // { status: { state: 99 } }
     let task = proto::decode_reply(Method::GetTask, b"\x1a\x02\x08\x63").unwrap();

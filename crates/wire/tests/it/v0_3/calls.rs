@@ -50,7 +50,7 @@ fn wrong_params_have_the_field_names_of_this_family() {
     assert_eq!(fields(Method::SendMessage, &json!({})), ["message"]);
     assert_eq!(fields(Method::SendMessage, &json!({"message": {"parts": []}})), ["message"]);
     let message = json!({"message": {"messageId": "m", "role": "agent", "parts": [{"kind": "text"}]}});
-    assert_eq!(fields(Method::SendMessage, &message), ["message.parts[0]"]);
+    assert_eq!(fields(Method::SendMessage, &message), ["message.parts[0]", "message.role"]);
     let message = json!({"message": {"messageId": "m", "role": "agent", "parts": [{"kind": "text", "text": ""}]}});
     assert_eq!(fields(Method::SendStreamingMessage, &message), ["message.role"]);
     let error = read(v03(), Method::SendMessage, &message).unwrap_err();
