@@ -24,6 +24,7 @@ mod resume;
 mod routes;
 mod streams;
 mod tenants;
+mod transitions;
 mod v0_3;
 mod versions;
 mod webhooks;

@@ -71,8 +71,10 @@ fn capabilities(capabilities: &AgentCapabilities, generation: Generation) -> Val
     let AgentCapabilities { streaming, push_notifications, extensions, .. } = capabilities;
     let mut to = Map::new();
     let default = (generation == Generation::First).then_some(false);
+    // The history of statuses is read from the log as a stream, and so is there if the agent streams.
+    let history = streaming.filter(|streams| *streams);
     for (name, value) in
-        [("streaming", *streaming), ("pushNotifications", *push_notifications), ("stateTransitionHistory", None)]
+        [("streaming", *streaming), ("pushNotifications", *push_notifications), ("stateTransitionHistory", history)]
     {
         // In 0.1 each flag has a default. The servers of 0.1 write the default.
         to.extend(value.or(default).map(|value| (name.to_owned(), value.into())));

@@ -70,6 +70,14 @@ pub(super) fn known(state: TaskState) -> TaskState {
     }
 }
 
+/// The name in 0.1 of the nearest state that 0.1 knows.
+pub(super) fn name(state: TaskState) -> &'static str {
+    match known(state) {
+        TaskState::Unspecified => "unknown",
+        state => state.short(),
+    }
+}
+
 /// Whether only this crate uses the metadata member, so that peers must not see the member.
 fn is_ours(name: &str) -> bool {
     name == KEY || name == finality::KEY

@@ -11,8 +11,8 @@ use nuncio_model::{
     op::{CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest},
 };
 
-use super::{error, show};
-use crate::dialect::{Judging, Plan};
+use super::{error, mark, show};
+use crate::dialect::{Judging, Plan, transitions};
 
 use find::{CallerContext, Found};
 
@@ -45,7 +45,10 @@ pub(super) fn claims<'a>(call: &Call, scope: &Scope, engine: &'a dyn Caller) -> 
 }
 
 async fn get(context: CallerContext<'_>, call: GetTaskRequest) -> Result<Reply, Error> {
-    let Found { task, .. } = context.find(&call.id).await?;
+    let Found { mut task, .. } = context.find(&call.id).await?;
+    if let Some(most) = transitions::asked(call.history_length) {
+        task = context.log().add_statuses(task, most, mark::name).await;
+    }
     Ok(Reply::Task(show::task(task, &call.id, call.history_length)))
 }
 

@@ -6,7 +6,10 @@ use nuncio_model::{
     Call, Caller, Error, ErrorKind, Operation, Reply, Request, Scope, Task, TaskId, Tenant, op::GetTaskRequest,
 };
 
-use crate::v0_1::id::{Search, server_id};
+use crate::{
+    dialect::transitions::Log,
+    v0_1::id::{Search, server_id},
+};
 
 /// Makes calls on behalf of one caller.
 pub(super) struct CallerContext<'a> {
@@ -50,6 +53,12 @@ impl<'a> CallerContext<'a> {
     /// Executes a request with more settings than a call.
     pub(super) async fn execute(&self, request: Request) -> Result<Reply, Error> {
         self.engine.call(Request { extensions: self.extensions.clone(), ..request }).await
+    }
+
+    /// What reads the logs of tasks for the caller.
+    pub(super) fn log(&self) -> Log<'a> {
+        let (scope, tenant, extensions) = (self.scope.clone(), self.tenant.clone(), self.extensions.clone());
+        Log { engine: self.engine, scope, tenant, extensions }
     }
 
     /// The server's id of a task.

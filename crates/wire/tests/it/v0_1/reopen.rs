@@ -75,7 +75,8 @@ async fn lookups_stay_few_after_many_reopenings() {
     }
     let counted = Counted(&engine, AtomicUsize::new(0));
     OldestClient(&counted, "ann").get("t").await.unwrap();
-    assert!(counted.1.load(Ordering::Relaxed) <= 14, "{:?}", counted.1);
+    // One of the calls is the subscription for the statuses, because the client asks for a length of the history.
+    assert!(counted.1.load(Ordering::Relaxed) <= 15, "{:?}", counted.1);
     let fresh = Counted(&engine, AtomicUsize::new(0));
     OldestClient(&fresh, "ann").send("new", "ask").await.unwrap();
     assert_eq!(fresh.1.load(Ordering::Relaxed), 3, "two lookups and the message");

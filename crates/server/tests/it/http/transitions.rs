@@ -1,0 +1,89 @@
+//! `capabilities.stateTransitionHistory` of cards before 1.0, and what `tasks/get` gives of it.
+
+use nuncio_engine::{Engine, agent_fn};
+use nuncio_model::AgentCard;
+use serde_json::{Value, json};
+
+use super::{Running, agent::message};
+
+const KEY: &str = "https://nuncio.dev/a2a/state-transition-history";
+
+/// A version, the methods that send and read, and the message to send.
+type Row = (&'static str, &'static str, Value);
+
+fn rows() -> [Row; 3] {
+    let parts = json!([{"kind": "text", "text": "ask"}]);
+    let kinded = json!({"message": {"kind": "message", "messageId": "m-1", "role": "user", "parts": parts}});
+    let oldest = json!({"id": "own", "message": {"role": "user", "parts": [{"type": "text", "text": "ask"}]}});
+    [("0.3", "message/send", kinded.clone()), ("0.2", "message/send", kinded), ("0.1", "tasks/send", oldest)]
+}
+
+async fn call(running: &Running, version: &str, method: &str, params: &Value) -> Value {
+    let mut document = running.rpc(method, params).header("a2a-version", version).fetch().await.json();
+    assert!(document.get("error").is_none(), "{document}");
+    document["result"].take()
+}
+
+fn states(task: &Value) -> Vec<&str> {
+    let entries = task["metadata"][KEY].as_array().unwrap_or_else(|| panic!("no history: {task}"));
+    assert!(entries.iter().all(|entry| entry["timestamp"].as_str().is_some_and(|time| time.ends_with('Z'))), "{task}");
+    entries.iter().map(|entry| entry["state"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_task_that_is_read_with_its_history_has_its_statuses() {
+    for (version, send, message) in rows() {
+        let running = Running::start().await;
+        let task = call(&running, version, send, &message).await;
+        let get = async |length: Value| {
+            call(&running, version, "tasks/get", &json!({"id": task["id"], "historyLength": length})).await
+        };
+        let read = get(json!(10)).await;
+        let all = states(&read);
+        assert_eq!((all.first(), all.last()), (Some(&"submitted"), Some(&"input-required")), "{version}: {read}");
+        assert_eq!(states(&get(json!(1)).await), ["input-required"], "{version}");
+        for length in [json!(null), json!(0), json!(i32::MAX)] {
+            assert!(get(length.clone()).await["metadata"].get(KEY).is_none(), "{version} {length}");
+        }
+        let ended = call(&running, version, "tasks/cancel", &json!({"id": task["id"]})).await;
+        assert_eq!(ended["status"]["state"], "canceled", "{version}");
+        let read = get(json!(10)).await;
+        assert_eq!(states(&read)[all.len() - 1..], ["input-required", "canceled"], "{version}: {read}");
+    }
+}
+
+#[tokio::test]
+async fn http_json_of_0_3_has_the_statuses_too() {
+    let running = Running::start().await;
+    let task = running.task("ask").await;
+    let path = format!("/v1/tasks/{}?historyLength=10", task["id"].as_str().unwrap());
+    let read = running.send("GET", &path).without("a2a-version").fetch().await.json();
+    assert_eq!(states(&read).last(), Some(&"input-required"), "{read}");
+    // 1.0 has neither the flag nor the history.
+    let read = running.call("GetTask", &json!({"id": task["id"], "historyLength": 10})).await;
+    assert!(read["metadata"].get(KEY).is_none(), "{read}");
+}
+
+#[tokio::test]
+async fn a_task_whose_events_were_not_kept_has_its_last_status() {
+    let running = Running::start().await;
+    let task = running.call("SendMessage", &message("hello")).await["task"].take();
+    let read = call(&running, "0.3", "tasks/get", &json!({"id": task["id"], "historyLength": 10})).await;
+    assert_eq!(states(&read).last(), Some(&"completed"), "{read}");
+}
+
+#[tokio::test]
+async fn the_card_of_an_older_version_says_so_if_the_agent_streams() {
+    let streams = Running::start().await;
+    let mut card = AgentCard::new("test", "Does not stream.");
+    card.capabilities.streaming = Some(false);
+    let agent = agent_fn(|turn: nuncio_engine::Turn| async move { turn.complete("done").await });
+    let other = Running::of(Engine::builder(agent).card(card).build(), |builder| builder).await;
+    for (running, expected) in [(&streams, true), (&other, false)] {
+        for path in ["/.well-known/agent.json", "/.well-known/agent-card.json"] {
+            let card = running.send("GET", path).without("a2a-version").fetch().await.json();
+            let flag = &card["capabilities"]["stateTransitionHistory"];
+            assert_eq!(flag.as_bool().unwrap_or_default(), expected, "{path}: {card}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Server: the history of statuses that cards before 1.0 promise with `capabilities.stateTransitionHistory`.
+//!
+//! The texts of these versions have the flag, but no message for the history. A client asks for the history with a positive
+//! `historyLength` of `tasks/get`, and the task of the answer has the statuses in its metadata under [`KEY`], oldest
+//! first: `{"state": …, "timestamp": …}`. The messages of the statuses are in `history`.
+
+use std::{collections::VecDeque, future::poll_fn, sync::Arc};
+
+use nuncio_model::{
+    Caller, Error, ErrorKind, EventStream, Reply, Request, Scope, StreamResponse, Struct, Task, TaskState, TaskStatus,
+    Tenant, Value, op::SubscribeToTaskRequest,
+};
+
+/// The key of the statuses in the metadata of a task.
+pub(crate) const KEY: &str = "https://nuncio.dev/a2a/state-transition-history";
+
+/// The number of statuses in an answer.
+const STATUSES: usize = 100;
+
+/// The number of events of a task that are read for an answer.
+const EVENTS: usize = 10_000;
+
+/// The number of statuses that a call of `tasks/get` with this `historyLength` asks for, if the call asks for statuses.
+///
+/// The largest number asks for all messages. Clients of Nuncio send this number if their caller has not set a length.
+pub(crate) fn asked(history_length: Option<i32>) -> Option<usize> {
+    let length = history_length.filter(|length| *length < i32::MAX)?;
+    usize::try_from(length).ok().filter(|length| *length > 0).map(|length| length.min(STATUSES))
+}
+
+/// Reads the logs of tasks for the caller of a request.
+pub(crate) struct Log<'a> {
+    pub(crate) engine: &'a dyn Caller,
+    pub(crate) scope: Scope,
+    pub(crate) tenant: Option<Tenant>,
+    pub(crate) extensions: Vec<Box<str>>,
+}
+
+fn entry(status: &TaskStatus, name: fn(TaskState) -> &'static str) -> Value {
+    let mut entry = Struct::new();
+    entry.insert("state".to_owned(), name(status.state).into());
+    if let Some(timestamp) = &status.timestamp {
+        entry.insert("timestamp".to_owned(), timestamp.to_string().into());
+    }
+    Value::Object(entry)
+}
+
+impl Log<'_> {
+    /// Adds to a task the newest `most` of its statuses, each with the name that `name` gives its state. If the log is
+    /// not kept, the history is the current status alone.
+    pub(crate) async fn add_statuses(
+        &self,
+        task: Arc<Task>,
+        most: usize,
+        name: fn(TaskState) -> &'static str,
+    ) -> Arc<Task> {
+        let statuses = self.statuses(&task, most).await;
+        let statuses = statuses.iter().map(|status| entry(status, name)).collect();
+        let mut task = Arc::unwrap_or_clone(task);
+        task.metadata.get_or_insert_default().insert(KEY.to_owned(), Value::Array(statuses));
+        Arc::new(task)
+    }
+
+    async fn statuses(&self, task: &Task, most: usize) -> VecDeque<TaskStatus> {
+        let mut statuses = VecDeque::new();
+        let mut add = |status: &TaskStatus| {
+            let is_new = statuses.back().is_none_or(|last: &TaskStatus| !is_same(last, status));
+            if is_new {
+                statuses.push_back(status.clone());
+            }
+            if statuses.len() > most {
+                statuses.pop_front();
+            }
+        };
+        if let Some((mut events, end)) = self.open(task).await {
+            for _ in 0..EVENTS {
+                let Some(Ok(event)) = poll_fn(|cx| events.as_mut().poll_next(cx)).await else { break };
+                match &event.response {
+                    StreamResponse::Task(task) => add(&task.status),
+                    StreamResponse::StatusUpdate(update) => add(&update.status),
+                    StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => {}
+                }
+                if end.is_some_and(|end| event.sequence.is_none_or(|at| at >= end)) {
+                    break;
+                }
+            }
+        }
+        // The log may be gone, or longer than what is read of it.
+        add(&task.status);
+        statuses
+    }
+
+    /// The events of a task from the beginning, and the number of the last event if the task has not ended.
+    async fn open(&self, task: &Task) -> Option<(EventStream, Option<u64>)> {
+        if task.state().is_terminal() {
+            return Some((self.subscribe(task, Some(0)).await.ok()?, None));
+        }
+        match self.subscribe(task, None).await {
+            Ok(mut events) => {
+                // The first event of a subscription is the task, with its place in the log.
+                let end = poll_fn(|cx| events.as_mut().poll_next(cx)).await?.ok()?.sequence?;
+                let begin = end.saturating_sub(u64::try_from(EVENTS).unwrap_or(u64::MAX));
+                Some((self.subscribe(task, Some(begin)).await.ok()?, Some(end)))
+            }
+            // The task has ended meanwhile.
+            Err(error) if error.kind() == ErrorKind::UnsupportedOperation => {
+                Some((self.subscribe(task, Some(0)).await.ok()?, None))
+            }
+            Err(_) => None,
+        }
+    }
+
+    async fn subscribe(&self, task: &Task, last_event: Option<u64>) -> Result<EventStream, Error> {
+        let tenant = self.tenant.clone();
+        let call = SubscribeToTaskRequest { tenant, ..SubscribeToTaskRequest::new(task.id.clone()) };
+        let extensions = self.extensions.clone();
+        let request = Request { extensions, last_event, ..Request::new(self.scope.clone(), call) };
+        match self.engine.call(request).await? {
+            Reply::Events(events) => Ok(events),
+            _ => Err(Error::internal("the answer to SubscribeToTask is no stream")),
+        }
+    }
+}
+
+fn is_same(one: &TaskStatus, other: &TaskStatus) -> bool {
+    one.state == other.state && one.timestamp == other.timestamp
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asked;
+
+    #[test]
+    fn a_positive_length_asks_for_statuses() {
+        for (length, expected) in [
+            (None, None),
+            (Some(0), None),
+            (Some(-1), None),
+            (Some(i32::MAX), None),
+            (Some(3), Some(3)),
+            (Some(4_000), Some(100)),
+        ] {
+            assert_eq!(asked(length), expected, "{length:?}");
+        }
+    }
+}
