@@ -51,6 +51,9 @@ leniencies! {
         "an unknown task state" => "`TASK_STATE_UNSPECIFIED`";
     UnknownRole "unknown-role" "all, answers; before 1.0 also requests"
         "an unknown role" => "`ROLE_UNSPECIFIED`; in a request the role of the sender";
+    OldName "old-name" "all"
+        "a member by its name in another version or text, `blocking`, `pushNotificationConfig`, `lastUpdatedAfter`"
+        => "the member";
     EnumForm "enum-form" "all"
         "a state or a role in the form of another version or in another case, `working`" => "the state or the role";
     CapabilitiesList "capabilities-list" "all, cards"
@@ -98,11 +101,31 @@ leniencies! {
 }
 
 impl Leniency {
-    /// Logs the mistake at the level `DEBUG`.
+    /// Notes that the mistake was met: in the [`Noted`] of the reader if there is one, else in the log.
     #[cold]
     pub fn note(self) {
+        match NOTED.get() {
+            Some(noted) => NOTED.set(Some(noted.with(self))),
+            None => self.log(None),
+        }
+    }
+
+    /// Notes that a member was read by another name, unless this is the member's name in snake_case: ProtoJSON has both.
+    #[cold]
+    pub fn note_name(name: &str, read: &str) {
+        let mut letters = read.bytes().filter(|letter| *letter != b'_');
+        let is_snake = name.bytes().all(|it| letters.next().is_some_and(|letter| letter.eq_ignore_ascii_case(&it)))
+            && letters.next().is_none();
+        if !is_snake {
+            Self::OldName.note();
+        }
+    }
+
+    /// Logs the mistake at the level `DEBUG`, with the client that made the mistake, if it is known.
+    pub fn log(self, client: Option<&dyn std::fmt::Display>) {
         tracing::debug!(
             target: TARGET,
+            client = client.map(tracing::field::display),
             leniency = self.name(),
             mistake = self.mistake(),
             reading = self.reading(),
@@ -111,8 +134,64 @@ impl Leniency {
     }
 }
 
+/// The mistakes that were met in a piece of reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Noted(u64);
+
+impl Noted {
+    /// Whether there was no mistake.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The mistakes.
+    pub fn iter(self) -> impl Iterator<Item = Leniency> {
+        Leniency::ALL.iter().copied().filter(move |it| self.0 & it.bit() != 0)
+    }
+
+    /// The mistakes that are not among others.
+    #[must_use]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// The mistakes of both.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    const fn with(self, leniency: Leniency) -> Self {
+        Self(self.0 | leniency.bit())
+    }
+}
+
+impl Leniency {
+    const fn bit(self) -> u64 {
+        1 << self as u8
+    }
+}
+
+const _: () = assert!(Leniency::ALL.len() <= 64, "each leniency has a bit of `Noted`");
+
 thread_local! {
     static IN_ANSWER: Cell<bool> = const { Cell::new(false) };
+    static NOTED: Cell<Option<Noted>> = const { Cell::new(None) };
+}
+
+/// Reads, and gives the mistakes that were met instead of logging each. A server says them once for each client.
+pub fn noting<T>(read: impl FnOnce() -> T) -> (T, Noted) {
+    struct Restore(Option<Noted>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            NOTED.set(self.0);
+        }
+    }
+    let restore = Restore(NOTED.replace(Some(Noted::default())));
+    let value = read();
+    let noted = NOTED.get().unwrap_or_default();
+    drop(restore);
+    (value, noted)
 }
 
 /// Reads an answer again after the strict reading failed. Values that are errors in a request, for example an unknown
@@ -138,7 +217,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_ends_the_lenient_reading() {
+    fn mistakes_are_given_to_the_reader() {
+        let ((), noted) = noting(|| {
+            Leniency::OldName.note();
+            let ((), inner) = noting(|| Leniency::EnumForm.note());
+            assert_eq!(inner.iter().collect::<Vec<_>>(), [Leniency::EnumForm]);
+            Leniency::note_name("messageId", "message_id");
+            Leniency::note_name("taskPushNotificationConfig", "pushNotificationConfig");
+        });
+        assert_eq!(noted.iter().collect::<Vec<_>>(), [Leniency::OldName]);
+        assert!(noted.without(noted).is_empty());
+        assert!(noting(|| Leniency::note_name("pageToken", "page_token")).1.is_empty());
+    }
+
+    #[test]
+    fn a_panic_ends_the_second_look() {
         assert!(std::panic::catch_unwind(|| in_answer(|| panic!("as expected"))).is_err());
         assert!(!is_in_answer());
         assert!(in_answer(is_in_answer));

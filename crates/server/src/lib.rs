@@ -32,6 +32,7 @@ mod browser;
 mod builder;
 mod calls;
 mod card;
+mod clients;
 mod cors;
 mod drain;
 mod error;

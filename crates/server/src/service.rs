@@ -20,6 +20,7 @@ use crate::{
     browser::{Hosts, Origins},
     calls::CallLine,
     card::BaseUrl,
+    clients::Clients,
     drain::Drain,
     head,
     load::{Load, StreamPermit},
@@ -39,6 +40,8 @@ pub(crate) struct Service {
     /// The names of this server; `None` if every name is answered for.
     pub(crate) hosts: Option<Hosts>,
     pub(crate) origins: Origins,
+    /// The clients whose mistakes were logged.
+    pub(crate) clients: Clients,
     /// The size of a request's head in bytes.
     pub(crate) head_limit: usize,
     pub(crate) body_limits: BodyLimits,

@@ -181,6 +181,7 @@ macro_rules! reads {
                         while let Some(key) = map.next_key::<nuncio_model::json::Key<'de>>()? {
                             match &*key.0 {
                                 $($json $(| $alias)* => {
+                                    $crate::shape::reads!(@name key $json $(| $alias)*);
                                     object.$field = $crate::shape::reads!(@read $version, $presence map);
                                 })*
                                 _ => {
@@ -193,6 +194,12 @@ macro_rules! reads {
                 }
                 from.deserialize_map(ObjectVisitor)
             }
+        }
+    };
+    (@name $key:ident $json:literal) => {};
+    (@name $key:ident $json:literal $(| $alias:literal)+) => {
+        if *$key.0 != *$json {
+            nuncio_model::Leniency::note_name($json, &$key.0);
         }
     };
     (@read $version:ty, implicit $map:ident) => {

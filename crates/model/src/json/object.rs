@@ -52,9 +52,13 @@ macro_rules! json_object {
                         while let Some(key) = map.next_key::<$crate::json::Key<'de>>()? {
                             match &*key.0 {
                                 $($json $(| $alias)* => {
+                                    $crate::json::json_object!(@name key $json $(| $alias)*);
                                     object.$field = $crate::json::json_object!(@read $presence map $($decode)?);
                                 }
-                                $($opposite => object.$field = $crate::json::next_opposite(&mut map)?,)?)*
+                                $($opposite => {
+                                    $crate::Leniency::OldName.note();
+                                    object.$field = $crate::json::next_opposite(&mut map)?;
+                                })?)*
                                 _ => {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 }
@@ -68,6 +72,12 @@ macro_rules! json_object {
         }
 
         $crate::json::field_by_serde!($name);
+    };
+    (@name $key:ident $json:literal) => {};
+    (@name $key:ident $json:literal $(| $alias:literal)+) => {
+        if *$key.0 != *$json {
+            $crate::Leniency::note_name($json, &$key.0);
+        }
     };
     (@write required $map:ident $json:literal $self:ident.$field:ident) => {
         $map.serialize_entry($json, &$crate::json::Out(&$self.$field))?;

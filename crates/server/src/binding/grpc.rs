@@ -113,7 +113,8 @@ async fn call(
         let body = service.read(body, head, framed(service.body_limits.size, service), &principal).await?;
         let message = message(&body.bytes, service.body_limits.size)?;
         let place = service.answers.offload.place(message.len()).await;
-        let call = place.run(|| dialect.decode_call(method, &message))?;
+        let read = || dialect.decode_call(method, &message);
+        let call = service.clients.reading(head, &principal, || place.run(read))?;
         drop(place);
         let mount = service.mount_of(service.route(&head.uri, &head.headers), head, call.tenant())?;
         let falls_back = method == Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();

@@ -6,7 +6,7 @@
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_limit::offload::Place;
-use nuncio_model::{Error, ErrorKind, Principal, Reply, card::binding};
+use nuncio_model::{Error, ErrorKind, Principal, Reply, card::binding, leniency};
 use nuncio_wire::{
     JsonRpcDialect, jsonrpc, negotiate,
     rest::{is_json, not_json},
@@ -63,7 +63,7 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
 /// Missing rights are a matter of HTTP in every version.
 fn is_refused_in_stream(dialect: &dyn JsonRpcDialect, method: &str, error: &Error) -> bool {
     dialect.refuses_in_stream()
-        && dialect.method(method).is_some_and(nuncio_model::Method::is_streaming)
+        && leniency::noting(|| dialect.method(method)).0.is_some_and(nuncio_model::Method::is_streaming)
         && status_of(error) == StatusCode::OK
 }
 
@@ -76,19 +76,25 @@ async fn call(
     incoming: &jsonrpc::Incoming<'_>,
     place: Place<'_>,
 ) -> (&'static dyn JsonRpcDialect, Result<(nuncio_model::Method, Answer), Error>) {
-    let inline = place.run(|| negotiate::parameters(&incoming.method, incoming.params));
+    let (inline, meant) = service.clients.reading(head, &principal, || {
+        let inline = place.run(|| negotiate::parameters(&incoming.method, incoming.params));
+        let meant = service.versions.for_method(declared.or(inline.version.as_deref()), &incoming.method);
+        (inline, meant)
+    });
     let declared = declared.or(inline.version.as_deref());
-    let meant = match service.versions.for_method(declared, &incoming.method) {
+    let meant = match meant {
         Ok(meant) => meant,
         Err(error) => {
             return (service.versions.refusing_method(declared, Some(&incoming.method)), Err(error));
         }
     };
-    let read = |dialect: &dyn JsonRpcDialect| -> Result<_, Error> {
-        let method = dialect.method(&incoming.method);
-        let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
-        let params = inline.params.as_deref().or(incoming.params);
-        Ok((method, place.run(|| dialect.decode_call(method, params))?))
+    let read = |dialect: &dyn JsonRpcDialect| {
+        service.clients.reading(head, &principal, || -> Result<_, Error> {
+            let method = dialect.method(&incoming.method);
+            let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
+            let params = inline.params.as_deref().or(incoming.params);
+            Ok((method, place.run(|| dialect.decode_call(method, params))?))
+        })
     };
     let (dialect, call) = match meant.older {
         Some(older) if Box::pin(claims(service, head, &principal, older, incoming)).await => (older, read(older)),
@@ -129,7 +135,9 @@ async fn claims(
     incoming: &jsonrpc::Incoming<'_>,
 ) -> bool {
     let Some(method) = older.method(&incoming.method) else { return false };
-    let Ok(call) = older.decode_call(method, incoming.params) else { return false };
+    // A leniency that is noted here is noted again when the call is read.
+    let (call, _) = leniency::noting(|| older.decode_call(method, incoming.params));
+    let Ok(call) = call else { return false };
     let route = service.route(&head.uri, &head.headers);
     let Ok(mount) = service.mount_of(route, head, call.tenant()) else { return false };
     older.dialect().claims(&call, &scope(principal.clone(), &call), &mount.backend).await

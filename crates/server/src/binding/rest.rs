@@ -27,12 +27,19 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     let version = head::version(head);
     let words = || service.versions.refusing_path(version.as_deref(), path);
     let Some(mount) = mount else { return refuse_route(words(), head, &RouteError::NotFound) };
-    let (dialect, routed) = match service.versions.for_path(version.as_deref(), verb, path) {
+    let route = || service.versions.for_path(version.as_deref(), verb, path);
+    let (dialect, routed) = match service.clients.reading(head, &principal, route) {
         Ok((_, routed)) if head.method == Method::HEAD && routed.method.is_streaming() => {
-            return refuse_route(words(), head, &RouteError::MethodNotAllowed { allow: "GET, POST" });
+            return refuse_route(words(), head, &RouteError::method_not_allowed("GET, POST"));
         }
         Ok((dialect, routed)) => {
             (service.versions.rest_for_client(dialect, || head::user_agent(&head.headers)), routed)
+        }
+        Err(RouteError::MethodNotAllowed { tenant: Some(tenant), .. }) if !mount.tenants.contains(&tenant) => {
+            return match words().or_else(default) {
+                Some(dialect) => refuse_tenant(dialect, head, &tenant),
+                None => Response::new(Body::Empty),
+            };
         }
         Err(refusal) => return refuse_route(words(), head, &refusal),
     };
@@ -69,7 +76,8 @@ async fn call(
     routed: &Routed,
 ) -> Result<Answer, Error> {
     let place = service.answers.offload.place(body.len()).await;
-    let call = place.run(|| dialect.decode_call(routed, head.uri.query(), body))?;
+    let read = || dialect.decode_call(routed, head.uri.query(), body);
+    let call = service.clients.reading(head, &principal, || place.run(read))?;
     drop(place);
     let falls_back = routed.method == nuncio_model::Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
     let asker = falls_back.then(|| principal.clone());

@@ -103,7 +103,7 @@ fn refuse(service: &Service, refusal: &RouteError) -> Response<Body> {
 
 fn refuse_verb(service: &Service, verb: &Method) -> Response<Body> {
     const ALLOW: &str = "GET, HEAD, OPTIONS";
-    let mut response = refuse(service, &RouteError::MethodNotAllowed { allow: ALLOW });
+    let mut response = refuse(service, &RouteError::method_not_allowed(ALLOW));
     if verb == Method::OPTIONS {
         response = Response::new(Body::Empty);
         *response.status_mut() = StatusCode::NO_CONTENT;

@@ -16,6 +16,7 @@ mod heads;
 mod health;
 mod http2;
 mod landing;
+mod leniencies;
 mod limits;
 mod older;
 mod quotas;

@@ -11,7 +11,7 @@ pub(crate) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteErr
     let texts: Vec<&str> = path.iter().map(Segment::text).collect();
     let (get, post, delete) = (verb == Verb::GET, verb == Verb::POST, verb == Verb::DELETE);
     let found = |method: Method| Ok(Routed::new(method));
-    let allow = |allow: &'static str| Err(RouteError::MethodNotAllowed { allow });
+    let allow = |allow: &'static str| Err(RouteError::method_not_allowed(allow));
     match *texts {
         ["message:send"] if post => found(Method::SendMessage),
         ["message:stream"] if post => found(Method::SendStreamingMessage),
@@ -42,7 +42,7 @@ pub(crate) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteErr
 
 /// The operation of a path that can only be read.
 pub(crate) fn only_get(verb: &Verb, method: Method) -> Result<Routed, RouteError> {
-    if verb == Verb::GET { Ok(Routed::new(method)) } else { Err(RouteError::MethodNotAllowed { allow: "GET" }) }
+    if verb == Verb::GET { Ok(Routed::new(method)) } else { Err(RouteError::method_not_allowed("GET")) }
 }
 
 impl Routed {

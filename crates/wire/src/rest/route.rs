@@ -26,12 +26,27 @@ pub enum RouteError {
     MethodNotAllowed {
         /// The verbs, in the form of the `Allow` header.
         allow: &'static str,
+        /// The tenant in front of the path, where there is one.
+        tenant: Option<Tenant>,
     },
     /// The version is not spoken here. The error lists the spoken versions.
     Version(Error),
 }
 
 impl RouteError {
+    /// The path takes these verbs.
+    pub const fn method_not_allowed(allow: &'static str) -> Self {
+        Self::MethodNotAllowed { allow, tenant: None }
+    }
+
+    /// The same of a path with a tenant in front.
+    pub(crate) fn of_tenant(self, of: &str) -> Self {
+        match self {
+            Self::MethodNotAllowed { allow, .. } => Self::MethodNotAllowed { allow, tenant: Some(Tenant::from(of)) },
+            other => other,
+        }
+    }
+
     /// The HTTP status. For a wrong verb, the status differs from the status of the error's kind.
     pub fn status(&self) -> http::StatusCode {
         match self {
@@ -44,7 +59,7 @@ impl RouteError {
     /// The value of the `Allow` header, if the verb was wrong.
     pub fn allow(&self) -> Option<&'static str> {
         match self {
-            Self::MethodNotAllowed { allow } => Some(allow),
+            Self::MethodNotAllowed { allow, .. } => Some(allow),
             _ => None,
         }
     }
@@ -53,7 +68,7 @@ impl RouteError {
     pub fn to_error(&self) -> Error {
         match self {
             Self::NotFound => Error::new(ErrorKind::MethodNotFound, "there is nothing at this path"),
-            Self::MethodNotAllowed { allow } => {
+            Self::MethodNotAllowed { allow, .. } => {
                 Error::new(ErrorKind::MethodNotFound, format!("this path takes {allow}"))
             }
             Self::Version(error) => error.clone(),

@@ -17,7 +17,7 @@ pub(super) fn find(verb: &Verb, path: &str) -> Result<Routed, RouteError> {
     let routed = match (resolve(verb, &segments), &*segments) {
         (Err(refusal), [tenant, rest @ ..]) => resolve(verb, rest)
             .map(|routed| Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
-            .map_err(|other| refusal.or(other)),
+            .map_err(|other| refusal.or(other.of_tenant(tenant.text()))),
         (result, _) => result,
     };
     match routed {

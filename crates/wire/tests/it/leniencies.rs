@@ -361,3 +361,21 @@ fn the_documentation_has_the_table() {
     let document = include_str!("../../../../docs/versions.md");
     assert!(document.contains(&table), "docs/versions.md must have this table:\n\n{table}");
 }
+
+#[test]
+fn old_name() {
+    let send = |version: Version, params: &Value| {
+        let params = RawValue::from_string(params.to_string()).unwrap();
+        dialect(version).jsonrpc().decode_call(Method::SendMessage, Some(&params)).unwrap()
+    };
+    let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "a"}]});
+    for configuration in [json!({"blocking": false}), json!({"pushNotificationConfig": {"url": "https://a/"}})] {
+        let params = json!({"message": message, "configuration": configuration});
+        with(Leniency::OldName, || send(Version::V1_0, &params));
+    }
+    let message = json!({"role": "user", "parts": [{"type": "text", "text": "a"}]});
+    let (used, _) = used(|| send(Version::V0_1, &json!({"id": "t", "session_id": "s", "message": message})));
+    assert!(used.is_empty(), "snake_case is not an old name: {used:?}");
+    let card = with(Leniency::OldName, || read_card(json!({"provider": {"name": "p", "url": "http://a/"}})));
+    assert_eq!(card.provider.unwrap().organization, "p");
+}

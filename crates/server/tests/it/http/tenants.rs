@@ -26,6 +26,9 @@ async fn a_tenant_that_is_not_known_is_refused() {
             ("HEAD", "/nope/tasks"),
             ("POST", "/tenants/nope/messages"),
             ("GET", "/v1/tasks"),
+            ("DELETE", "/nope/tasks/t"),
+            ("GET", "/nope/message:send"),
+            ("PUT", "/tenants/nope/messages"),
         ] {
             let sent = running.send(verb, path);
             let sent = if verb == "POST" { sent.json(&message("hi")) } else { sent };
@@ -50,6 +53,8 @@ async fn a_tenant_that_is_not_known_is_refused() {
         }
         assert_eq!(running.send("GET", "/tasks?tenant=").fetch().await.json()["totalSize"], 0);
     }
+    // A tenant that is known has the paths, which take other verbs.
+    assert_eq!(named.send("DELETE", "/other/tasks/t").fetch().await.status, 405);
     let any = Running::with(|builder| builder.tenants(Tenants::any())).await;
     assert_eq!(any.send("GET", "/nope/tasks").fetch().await.status, 200);
 }

@@ -18,7 +18,8 @@ pub(in crate::v1_0) fn find(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed,
 fn meant(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
     match (own(verb, path), path) {
         (Err(RouteError::NotFound), [tenants, tenant, rest @ ..]) if tenants.text() == "tenants" => {
-            let routed = resolve(verb, rest).or_else(|refusal| own(verb, rest).map_err(|other| refusal.or(other)))?;
+            let routed = resolve(verb, rest).or_else(|refusal| own(verb, rest).map_err(|other| refusal.or(other)));
+            let routed = routed.map_err(|refusal| refusal.of_tenant(tenant.text()))?;
             Ok(Routed { tenant: Some(Tenant::from(tenant.text())), ..routed })
         }
         (result, _) => result,
@@ -34,5 +35,5 @@ fn own(verb: &Verb, path: &[Segment<'_>]) -> Result<Routed, RouteError> {
         "agent-card" => (Method::GetExtendedAgentCard, Verb::GET, "GET"),
         _ => return Err(RouteError::NotFound),
     };
-    if *verb == taken { Ok(Routed::new(method)) } else { Err(RouteError::MethodNotAllowed { allow }) }
+    if *verb == taken { Ok(Routed::new(method)) } else { Err(RouteError::method_not_allowed(allow)) }
 }
