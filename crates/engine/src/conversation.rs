@@ -17,7 +17,7 @@ use crate::{
     live::{LiveState, LiveTask},
     op::With,
     precreate::{Precreated, precreate},
-    push,
+    push::{self, Added},
     registry::TaskRef,
     runner::{Runner, ended},
     shared::Shared,
@@ -136,11 +136,12 @@ impl Opening {
         };
         let permit = shared.reserve(&self.scope.principal, &self.request)?;
         address(&mut self.request.message, &id, context);
+        let mut hook = None;
         if let Some(config) = self.hook {
             // A refused message must not leave a webhook behind.
             may_start(shared, &task_ref)?;
-            let known = push::known(shared, &self.scope, &id).await?;
-            push::add(shared, &self.scope, &id, *config, self.push_format, &known).await?;
+            let added = push::add(shared, &self.scope, &id, *config, self.push_format).await?;
+            hook = Some(Box::new((self.scope, added)));
         }
         let (sender, accepted) = oneshot::channel();
         let mut incoming = Incoming::new(self.request, self.extensions);
@@ -148,8 +149,13 @@ impl Opening {
         incoming.precreated = self.precreated.map(|precreated| *precreated);
         incoming.reserved = permit;
         let progress = incoming.progress.clone();
-        let runner = start(shared, &task_ref, Control::Message(incoming))?;
-        Ok(Continuation { runner, accepted, progress })
+        match start(shared, &task_ref, Control::Message(incoming)) {
+            Ok(runner) => Ok(Continuation { runner, accepted: Acceptance { told: accepted, hook }, progress }),
+            Err(refused) => {
+                undo(shared, hook).await;
+                Err(refused.into())
+            }
+        }
     }
 }
 
@@ -164,13 +170,37 @@ pub(crate) struct Beginning {
 pub(crate) struct Continuation {
     /// The runner, if the task had none.
     pub(crate) runner: Option<Inline>,
-    pub(crate) accepted: oneshot::Receiver<Result<Accepted, Error>>,
+    pub(crate) accepted: Acceptance,
     pub(crate) progress: TurnProgress,
 }
 
-/// Waits until a message is in the log.
-pub(crate) async fn accepted(receiver: oneshot::Receiver<Result<Accepted, Error>>) -> Result<Accepted, Error> {
-    receiver.await.map_err(|_| not_now("the task stopped before it took the message; try again"))?
+/// Whether a message enters the log.
+pub(crate) struct Acceptance {
+    told: oneshot::Receiver<Result<Accepted, Error>>,
+    hook: Hook,
+}
+
+/// The webhook that came with a message to a task that was there, and the caller.
+type Hook = Option<Box<(Scope, Added)>>;
+
+impl Acceptance {
+    /// Waits until the message is in the log. If the message is refused, the webhook that came with it goes.
+    pub(crate) async fn wait(self, shared: &Shared) -> Result<Accepted, Error> {
+        let told = self.told.await;
+        let told = told.unwrap_or_else(|_| Err(not_now("the task stopped before it took the message; try again")));
+        // Where the store failed, the message may be in the log all the same.
+        if told.as_ref().is_err_and(|error| error.kind() != ErrorKind::Unavailable) {
+            undo(shared, self.hook).await;
+        }
+        told
+    }
+}
+
+async fn undo(shared: &Shared, hook: Hook) {
+    if let Some(hook) = hook {
+        let (scope, added) = *hook;
+        added.undo(shared, &scope).await;
+    }
 }
 
 /// A refused control with its error.

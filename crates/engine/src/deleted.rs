@@ -1,7 +1,7 @@
 //! Tasks that were deleted while they are live here: by housekeeping, by another node, or past any. The log of such a
 //! task has no last record that says so, so whoever reads it has to be told, and so has its runner.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use nuncio_model::{Error, Scope, TaskId};
 
@@ -41,6 +41,8 @@ impl Shared {
 
     /// Looks which of the tasks that an erasure means are gone, here and on other nodes. One that was begun after it is not.
     pub(crate) async fn find_erased(&self, erase: &Erase) -> Result<(), StoreError> {
+        // Before the look: a task that is being loaded looks for erasures when it is filled in.
+        self.erasures.fetch_add(1, Ordering::SeqCst);
         let mut meant = self.registry.all();
         meant.retain(|live| live.is_of(erase));
         for live in &meant {

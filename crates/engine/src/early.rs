@@ -52,12 +52,11 @@ impl EarlyWebhooks {
         Some(found.config.clone())
     }
 
-    /// Removes the webhook of a task that was created.
-    pub(crate) fn forget(&self, scope: &Scope, task: &TaskId) {
+    /// Takes the webhook of a task that was created.
+    pub(crate) fn take(&self, scope: &Scope, task: &TaskId) -> Option<PushConfig> {
         let mut kept = self.0.lock();
-        if !kept.is_empty() {
-            kept.retain(|it| it.task != *task || it.scope != *scope);
-        }
+        let place = kept.iter().position(|it| it.task == *task && it.scope == *scope)?;
+        kept.remove(place).map(|early| early.config)
     }
 }
 
@@ -90,7 +89,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1)).await;
         assert!(kept("a").is_none());
         early.keep(&of("a"), &"t".into(), config("3"), &limits).unwrap();
-        early.forget(&of("a"), &"t".into());
+        assert!(early.take(&of("a"), &"t".into()).is_some());
         assert!(kept("a").is_none());
     }
 

@@ -28,6 +28,20 @@ impl Precreated {
     }
 }
 
+impl Precreated {
+    /// Adds the webhook that was registered before the task, unless the webhook was written with the task: the webhook can
+    /// come while the task is written.
+    async fn add_late_webhook(&self, written: &[PushConfig]) {
+        let Some(late) = self.shared.early.take(&self.scope, &self.id).filter(|late| !written.contains(late)) else {
+            return;
+        };
+        if let Err(error) = self.shared.store.put_push_config(&self.scope, late).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(task = %self.id, error, "push: cannot write the webhook of a new task; the webhook is lost");
+        }
+    }
+}
+
 impl Drop for Precreated {
     fn drop(&mut self) {
         if !mem::replace(&mut self.confirmed, true) {
@@ -72,12 +86,14 @@ pub(crate) async fn precreate(
 
 /// Writes the task. Returns `None` if another caller created the task first.
 async fn write(precreated: Precreated, commit: Commit) -> Result<Option<Precreated>, Error> {
+    let written = commit.push_configs.clone();
     match precreated.shared.store.commit(commit).await {
         Ok(_) => {
-            precreated.shared.early.forget(&precreated.scope, &precreated.id);
+            precreated.add_late_webhook(&written).await;
             Ok(Some(precreated))
         }
         Err(StoreError::Conflict) => {
+            precreated.add_late_webhook(&[]).await;
             precreated.confirm();
             Ok(None)
         }

@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use nuncio_model::{Error, ErrorKind, PushConfigId, Scope, TaskId, TaskPushNotificationConfig};
 
+use tokio::sync::Mutex;
+
 use crate::{shared::Shared, store::PushConfig};
 
 /// Decides whether a webhook can be registered.
@@ -31,30 +33,98 @@ pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, tas
     id
 }
 
-/// Adds a checked configuration to a task that has these configurations, or replaces the configuration with the same id.
-/// The webhook receives the events from now on.
+/// Additions of webhooks, so that those of one task come one after another on this node.
+pub(crate) struct Additions([Mutex<()>; PLACES]);
+
+/// How many tasks can have webhooks added at the same time. Tasks share places by their ids.
+const PLACES: usize = 64;
+
+impl Default for Additions {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Mutex::default()))
+    }
+}
+
+impl Additions {
+    fn place(&self, task: &TaskId) -> &Mutex<()> {
+        let sum = task.as_str().bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        &self.0[sum % PLACES]
+    }
+}
+
+/// A webhook that was added, and the webhook that it replaced.
+pub(crate) struct Added {
+    pub(crate) config: TaskPushNotificationConfig,
+    before: Option<PushConfig>,
+}
+
+impl Added {
+    /// Takes the webhook back, because the message with which it came was refused. A failure is only logged: the caller
+    /// gets the error of the message.
+    pub(crate) async fn undo(self, shared: &Shared, scope: &Scope) {
+        let task = self.config.task_id.unwrap_or_default();
+        let id = self.config.id.unwrap_or_default();
+        let undone = match self.before {
+            Some(before) => shared.store.put_push_config(scope, before).await,
+            None => shared.store.delete_push_config(scope, &task, &id).await,
+        };
+        if let Err(error) = undone {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(%task, error, "push: cannot remove the webhook of a refused message; it stays");
+        }
+    }
+}
+
+/// Adds a configuration that was checked to a task, or replaces the one of the same id. It is owed what comes from now
+/// on.
+///
+/// Fails with `ResourceExhausted` if the task has as many as it may have. Where nodes share the store, another node may
+/// have added one at the same time: then the new one is removed again.
 pub(crate) async fn add(
     shared: &Shared,
     scope: &Scope,
     task: &TaskId,
     mut config: TaskPushNotificationConfig,
     format: Option<&'static str>,
-    known: &[PushConfig],
-) -> Result<TaskPushNotificationConfig, Error> {
-    let id = name(&mut config, task);
-    let replaces = known.iter().any(|other| other.config.id.as_ref() == Some(id));
-    if !replaces && known.len() >= shared.limits.push_configs {
-        return Err(Error::new(
-            ErrorKind::ResourceExhausted,
-            format!("task {task} has {} push configurations; delete one first", known.len()),
-        )
-        .with_metadata("limit", "push_configs"));
+) -> Result<Added, Error> {
+    let most = shared.limits.push_configs;
+    let id = name(&mut config, task).clone();
+    let _one_by_one = shared.additions.place(task).lock().await;
+    let known = known(shared, scope, task).await?;
+    let count = known.len();
+    let before = known.into_iter().find(|other| other.config.id.as_ref() == Some(&id));
+    if before.is_none() && count >= most {
+        return Err(too_many(task, count));
     }
     // The store sets the first record to deliver.
     let stored = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };
-    if shared.store.put_push_config(scope, stored).await? {
-        Ok(config)
-    } else {
-        Err(Error::task_not_found(task.as_str()))
+    if !shared.store.put_push_config(scope, stored).await? {
+        return Err(Error::task_not_found(task.as_str()));
+    }
+    let added = Added { config, before };
+    if added.before.is_none() && shared.store.cluster().is_some() {
+        let count = self::known(shared, scope, task).await?.len();
+        if count > most {
+            added.undo(shared, scope).await;
+            return Err(too_many(task, most));
+        }
+    }
+    tell_of_ended(shared, scope, task).await;
+    Ok(added)
+}
+
+fn too_many(task: &TaskId, count: usize) -> Error {
+    let message = format!("task {task} has {count} push configurations; delete one first");
+    Error::new(ErrorKind::ResourceExhausted, message).with_metadata("limit", "push_configs")
+}
+
+/// Logs that a webhook was added to a task that has ended. The specification has no error for that (section 3.1.7,
+/// Create Push Notification Config), and in version 0.1 a task that is opened again takes the webhook over.
+async fn tell_of_ended(shared: &Shared, scope: &Scope, task: &TaskId) {
+    if tracing::enabled!(tracing::Level::DEBUG)
+        && let Ok(Some(stored)) = shared.store.load(scope, task).await
+        && stored.task.state().is_terminal()
+    {
+        tracing::debug!(%task, state = stored.task.state().short(), "push: a webhook was added to a task that has ended");
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{
     future::Future,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,7 +25,7 @@ use crate::{
     inbox::Control,
     limits::Limits,
     live::LiveTask,
-    push::PushGuard,
+    push::{self, PushGuard},
     reader::LogReader,
     reader_budget::ReaderBudget,
     recovery::{RecoveryQueue, Zombies},
@@ -58,6 +61,9 @@ pub(crate) struct Shared {
     pub(crate) housekeeping: BackgroundHousekeeping,
     /// Webhooks of future tasks.
     pub(crate) early: EarlyWebhooks,
+    pub(crate) additions: push::Additions,
+    /// The number of erasures that have changed the store.
+    pub(crate) erasures: AtomicU64,
     /// Whether the engine adopts the tasks of an agent of another name.
     pub(crate) adopts: bool,
     /// The name of the agent in the store; `None` for the card's name.
@@ -121,13 +127,13 @@ impl Shared {
             .loaded
             .get_or_try_init(|| async {
                 is_known = false;
-                match self.store.load(scope, id).await? {
-                    Some(stored) => {
-                        task_ref.fill(stored);
-                        Ok(())
-                    }
-                    None => Err(Error::task_not_found(id.as_str())),
-                }
+                let erasures = self.erasures.load(Ordering::SeqCst);
+                let stored = self.store.load(scope, id).await?.ok_or_else(|| Error::task_not_found(id.as_str()))?;
+                task_ref.fill(stored);
+                // An erasure finds the task by what was just filled in, or is found here.
+                let is_there =
+                    erasures == self.erasures.load(Ordering::SeqCst) || self.is_there(task_ref.live()).await?;
+                if is_there { Ok(()) } else { Err(Error::task_not_found(id.as_str())) }
             })
             .await?;
         if task_ref.is_evicted() {

@@ -1,6 +1,6 @@
 //! Builds an engine.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU64};
 
 use nuncio_limit::{Gauge, Most, Quota};
 use nuncio_model::{AgentCard, ErrorKind};
@@ -16,7 +16,7 @@ use crate::{
     idempotency::Idempotency,
     in_flight::InFlight,
     limits::Limits,
-    push::PushGuard,
+    push::{self, PushGuard},
     reader_budget::ReaderBudget,
     recovery::{RecoveryQueue, Zombies},
     registry::Registry,
@@ -183,6 +183,8 @@ impl EngineBuilder {
             members: Membership::new(self.bus),
             housekeeping: BackgroundHousekeeping::new(self.housekeeping),
             early: EarlyWebhooks::default(),
+            additions: push::Additions::default(),
+            erasures: AtomicU64::new(0),
             adopts: self.adopts,
             store_owner: self.store_owner,
         }))

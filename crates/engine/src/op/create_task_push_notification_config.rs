@@ -15,15 +15,15 @@ pub(super) async fn call(
     with: With,
 ) -> Result<Reply, Error> {
     let task = config.task_id.clone().unwrap_or_default();
-    let known = match push::known(shared, &scope, &task).await {
-        Err(error) if error.kind() == ErrorKind::TaskNotFound && with.new_task.is_some() => None,
-        known => Some(known?),
+    let is_known = match push::known(shared, &scope, &task).await {
+        Err(error) if error.kind() == ErrorKind::TaskNotFound && with.new_task.is_some() => false,
+        known => known.map(|_| true)?,
     };
     if let Some(guard) = &shared.guard {
         guard.check(&config).await?;
     }
-    let config = if let Some(known) = known {
-        push::add(shared, &scope, &task, config, with.push_format, &known).await?
+    let config = if is_known {
+        push::add(shared, &scope, &task, config, with.push_format).await?.config
     } else {
         let mut config = config;
         push::name(&mut config, &task);
@@ -31,7 +31,7 @@ pub(super) async fn call(
         shared.early.keep(&scope, &task, early, &shared.limits)?;
         // If the task was created since the first look, it has not taken the stored webhook.
         match push::known(shared, &scope, &task).await {
-            Ok(known) => push::add(shared, &scope, &task, config, with.push_format, &known).await?,
+            Ok(_) => push::add(shared, &scope, &task, config, with.push_format).await?.config,
             Err(_) => config,
         }
     };

@@ -6,7 +6,7 @@ use nuncio_limit::not_now;
 use nuncio_model::{Calling, Error, Reply, Scope, Task, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    conversation::{Beginning, Continuation, Opening, with_history},
     dedup::{Dedup, check, is_duplicate, may_be_known},
     in_flight::Leader,
     inbox::TurnProgress,
@@ -91,7 +91,7 @@ impl<'a> Attempt<'a> {
         Ok(Self::Other(Box::pin(async move {
             opening.settle(shared).await?;
             match opening.task_id() {
-                Some(id) => go_on(opening.go_on(shared, id).await?, at_once).await.map(Reply::Task),
+                Some(id) => go_on(shared, opening.go_on(shared, id).await?, at_once).await.map(Reply::Task),
                 None => begun(opening.begin(shared, first_event_timeout, leader)?, at_once).await,
             }
         })))
@@ -137,10 +137,10 @@ fn answer(task_ref: &TaskRef, progress: &TurnProgress, at_once: bool) -> Option<
 }
 
 /// Waits for the turn of a message to an existing task.
-async fn go_on(continuation: Continuation, at_once: bool) -> Result<Arc<Task>, Error> {
-    let Continuation { runner, accepted: receiver, progress } = continuation;
+async fn go_on(shared: &Shared, continuation: Continuation, at_once: bool) -> Result<Arc<Task>, Error> {
+    let Continuation { runner, accepted, progress } = continuation;
     let waiting = async {
-        let accepted = accepted(receiver).await?;
+        let accepted = accepted.wait(shared).await?;
         if at_once {
             return Ok(accepted.task);
         }

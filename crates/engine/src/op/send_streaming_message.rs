@@ -6,7 +6,7 @@ use futures_util::{future::ready, stream::once};
 use nuncio_model::{Error, EventStream, Reply, Scope, StreamEvent, StreamResponse, op::SendMessageRequest};
 
 use crate::{
-    conversation::{Beginning, Continuation, Opening, accepted, with_history},
+    conversation::{Beginning, Continuation, Opening, with_history},
     dedup::{Dedup, check, is_duplicate, may_be_known},
     feed::{Feed, Until},
     in_flight::Leader,
@@ -84,11 +84,11 @@ async fn attempt(
             Feed::new(reader, shared, Until::InputRequired(progress), [])
         }
         Some(id) => {
-            let Continuation { runner, accepted: receiver, progress } = Box::pin(opening.go_on(shared, id)).await?;
+            let Continuation { runner, accepted, progress } = Box::pin(opening.go_on(shared, id)).await?;
             if let Some(runner) = runner {
                 runner.detach();
             }
-            let accepted = accepted(receiver).await?;
+            let accepted = accepted.wait(shared).await?;
             let sequence = accepted.reader.cursor();
             let task = with_history(accepted.task, history);
             let first = StreamEvent::new(Some(sequence), StreamResponse::Task(Arc::unwrap_or_clone(task)));

@@ -56,11 +56,13 @@ enum Stage {
     UnderWay(bool),
     /// One succeeded then.
     Settled(Instant),
+    /// The store can never hold the task. There are no more attempts.
+    TooLarge,
 }
 
 impl Known {
     fn is_unsettled(&self) -> bool {
-        !matches!(self.stage, Stage::Settled(_))
+        !matches!(self.stage, Stage::Settled(_) | Stage::TooLarge)
     }
 
     fn put_off(&mut self, schedule: &Backoff) {
@@ -70,7 +72,7 @@ impl Known {
     /// It was given up, or could not be settled by somebody else.
     fn give_up_again(&mut self, reason: &'static str) {
         match &mut self.stage {
-            Stage::Due(_) => {}
+            Stage::Due(_) | Stage::TooLarge => {}
             Stage::UnderWay(again) => *again = true,
             Stage::Settled(at) => {
                 if at.elapsed() > REMEMBERED {
@@ -88,15 +90,18 @@ impl Known {
         match outcome.as_ref().map_err(Error::kind) {
             Ok(()) if !again => self.stage = Stage::Settled(Instant::now()),
             Err(ErrorKind::Unavailable | ErrorKind::ResourceExhausted) => self.put_off(&OUTAGE),
+            Err(ErrorKind::PayloadTooLarge) => self.stage = Stage::TooLarge,
             _ => self.put_off(&RETRY),
         }
     }
 }
 
 impl RecoveryQueue {
-    /// Whether a task is to be settled already.
+    /// Whether a task is to be settled already, or can never be.
     pub(crate) fn has(&self, scope: &Scope, id: &TaskId) -> bool {
-        self.why(scope, id).is_some()
+        let tasks = self.tasks.lock();
+        let known = if tasks.known.is_empty() { None } else { tasks.known.get(&(scope.clone(), id.clone())) };
+        known.is_some_and(|known| !matches!(known.stage, Stage::Settled(_)))
     }
 
     /// Why a task fails that is to be settled, where it does.
@@ -132,7 +137,7 @@ impl RecoveryQueue {
                     due.push(Unsettled { task, reason: known.reason });
                 }
                 Stage::Due(at) => next = next.min(at),
-                Stage::UnderWay(_) | Stage::Settled(_) => {}
+                Stage::UnderWay(_) | Stage::Settled(_) | Stage::TooLarge => {}
             }
         }
         Some(if due.is_empty() { Err(next) } else { Ok(due) })
@@ -212,8 +217,12 @@ async fn tend(shared: Weak<Shared>) {
 
 async fn settle_due(shared: &Arc<Shared>, due: Vec<Unsettled>) {
     for (task, outcome) in settle_all(shared, due).await {
-        if let Err(error) = &outcome {
-            tracing::warn!(task = %task.id, %error, "an abandoned task is not settled yet");
+        match &outcome {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::PayloadTooLarge => {
+                tracing::error!(task = %task.id, %error, "recovery: cannot end the task; it stays until it is erased");
+            }
+            Err(error) => tracing::warn!(task = %task.id, %error, "an abandoned task is not settled yet"),
         }
         shared.recovery_queue.tried(task, &outcome);
     }

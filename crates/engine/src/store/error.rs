@@ -22,6 +22,9 @@ pub enum StoreError {
     /// The store is full. Try again when there is space.
     #[error("the store is full")]
     Full(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What was to be written is larger than the store can task_ref at once; trying again does not help.
+    #[error("the task is larger than the store can task_ref")]
+    TooLarge(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store did not answer, or answered with an error. Trying again may help.
     #[error("the store is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -62,6 +65,10 @@ impl From<StoreError> for Error {
             )
             .with_metadata("taskId", task.as_str())
             .with_metadata(DEDUP, "true"),
+            StoreError::TooLarge(_) => {
+                Self::new(ErrorKind::PayloadTooLarge, "the task is larger than the task store can task_ref")
+                    .with_source(error)
+            }
             error => Self::internal(error),
         }
     }
@@ -79,5 +86,8 @@ mod tests {
             assert_eq!((told.kind(), told.retry_after()), (ErrorKind::Unavailable, Some(RETRY_AFTER)));
         }
         assert_eq!(Error::from(StoreError::Conflict).retry_after(), None);
+        let too_large = StoreError::TooLarge("2 GiB".into());
+        assert!(!too_large.is_transient());
+        assert_eq!(Error::from(too_large).kind(), ErrorKind::PayloadTooLarge);
     }
 }

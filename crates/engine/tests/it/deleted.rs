@@ -300,3 +300,28 @@ async fn what_begins_while_an_erasure_ends_is_not_erased() {
     assert_eq!(engine.zombies(), 0);
     cancel(&engine, &new).await.unwrap();
 }
+
+#[tokio::test]
+async fn what_is_loaded_while_its_context_is_erased_is_gone() {
+    let (store, gate, loads) = (Rigged::new(), closed(), closed());
+    let engine = agent(&gate).store(Arc::clone(&store) as _).build();
+    let task = begin(&engine, "ask").await;
+    quiet(&engine).await;
+    *store.loads_wait.lock().unwrap() = Some(Arc::clone(&loads));
+    let (other, id) = (engine.clone(), task.clone());
+    let subscribed = tokio::spawn(async move { kind(subscribe(&other, &id).await) });
+    within(async {
+        // It has what the store had, and is not filled in.
+        while engine.live_tasks() == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    let erase = Erase::Context(Scope::open(), task.context_id.clone().unwrap());
+    assert_eq!(within(engine.erase(&erase)).await.unwrap(), 1);
+    loads.add_permits(100);
+    assert_eq!(within(subscribed).await.unwrap(), ErrorKind::TaskNotFound);
+}

@@ -18,6 +18,7 @@ use nuncio_model::{
 use tokio::{sync::Semaphore, task::yield_now, time::sleep};
 
 use crate::{
+    push::Anywhere,
     rigged::{Fate, Rigged},
     support::*,
 };
@@ -446,5 +447,30 @@ async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
     others.scope.principal = nuncio_model::Principal::named("mallory");
     ask_for(&engine, others.clone()).await.unwrap();
     assert!(store.inner().push_configs(&others.scope, &"other".into()).await.unwrap().unwrap().is_empty());
+    quiet(&engine).await;
+}
+
+#[tokio::test]
+async fn a_webhook_that_comes_while_its_task_is_written_is_the_tasks() {
+    let store = Rigged::new();
+    let queue = Arc::new(Semaphore::new(0));
+    *store.queue.lock().unwrap() = Some(Arc::clone(&queue));
+    let engine = builder(asks).push_guard(Arc::new(Anywhere)).store(Arc::clone(&store) as _).build();
+    let mut begun = Box::pin(begin(&engine, "settled", "start"));
+    for _ in 0..10 {
+        assert!((&mut begun).now_or_never().is_none());
+        yield_now().await;
+    }
+    let config = TaskPushNotificationConfig {
+        task_id: Some("settled".into()),
+        id: Some("hook".into()),
+        url: "https://example.com/hook".to_owned(),
+        ..Default::default()
+    };
+    within(engine.call(request("settled", config.clone()))).await.unwrap();
+    queue.add_permits(100);
+    begun.await.unwrap();
+    let webhooks = store.inner().push_configs(&Scope::open(), &"settled".into()).await.unwrap().unwrap();
+    assert_eq!(webhooks.into_iter().map(|webhook| webhook.config).collect::<Vec<_>>(), [config]);
     quiet(&engine).await;
 }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use nuncio_engine::{Limits, PushGuard, Record, store::Portion};
+use nuncio_engine::{Limits, PushGuard, Record, TaskStore as _, store::Portion};
 use nuncio_model::{
     AuthenticationInfo, Error, ErrorKind, Message, PushConfigId, Reply, Scope, TaskPushNotificationConfig, Timestamp,
     op::{
         DeleteTaskPushNotificationConfigRequest, GetTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigsRequest, SendMessageConfiguration, SendMessageRequest,
+        SendStreamingMessageRequest,
     },
 };
 
-use crate::support::*;
+use crate::{rigged::Rigged, support::*};
 
 pub(crate) struct Anywhere;
 
@@ -277,4 +278,64 @@ async fn a_configuration_with_an_empty_id_is_that_of_its_task() {
     let Reply::PushConfigs(page) = call(&engine, list).await.unwrap() else { panic!() };
     let told: Vec<_> = page.configs.iter().map(|it| (it.id.as_ref().unwrap().as_str(), &*it.url)).collect();
     assert_eq!(told, [(task.id.as_str(), "https://b")]);
+}
+
+#[tokio::test]
+async fn additions_at_the_same_time_keep_to_the_limit() {
+    let store = Rigged::new();
+    let mut limits = Limits::default();
+    limits.push_configs = 2;
+    let engine = builder(|turn| async move { turn.ask("more?").await });
+    let engine = engine.push_guard(Arc::new(Anywhere)).store(Arc::clone(&store) as _).limits(limits).build();
+    let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    let outcomes = futures_util::future::join_all((0..8).map(|_| call(&engine, config(&task)))).await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 2);
+    for refused in outcomes.into_iter().filter_map(Result::err) {
+        assert_eq!(refused.metadata()["limit"], "push_configs");
+    }
+    let kept = store.inner().push_configs(&Scope::open(), &task.id).await.unwrap().unwrap();
+    assert_eq!(kept.len(), 2);
+}
+
+#[tokio::test]
+async fn a_message_that_is_refused_leaves_the_webhooks_as_they_were() {
+    let store = Rigged::new();
+    let mut limits = Limits::default();
+    limits.task_size = 10_000;
+    let engine = builder(|turn| async move {
+        turn.begin().await?;
+        std::future::pending().await
+    });
+    let engine = engine.push_guard(Arc::new(Anywhere)).store(Arc::clone(&store) as _).limits(limits).build();
+    let large = "x".repeat(6_000);
+    let task = send(&engine, at_once(Message::user(large.as_str()))).await.unwrap();
+    let mut first = config(&task);
+    first.id = Some("first".into());
+    call(&engine, first.clone()).await.unwrap();
+    let webhooks = async || store.inner().push_configs(&Scope::open(), &task.id).await.unwrap().unwrap();
+    let before = webhooks().await;
+    for id in ["first", "second"] {
+        let other =
+            TaskPushNotificationConfig { id: Some(id.into()), url: "https://other/".into(), ..Default::default() };
+        let configuration = SendMessageConfiguration {
+            task_push_notification_config: Some(other),
+            return_immediately: true,
+            ..Default::default()
+        };
+        let request = SendMessageRequest::new(follow(&task, &large).message).with_configuration(configuration);
+        let refused = call(&engine, request.clone()).await.err().unwrap();
+        assert_ne!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+        assert_eq!(webhooks().await, before, "{id}");
+        call(&engine, SendStreamingMessageRequest(request)).await.err().unwrap();
+        assert_eq!(webhooks().await, before, "{id}");
+    }
+}
+
+/// The specification has no error for it, and a task of version 0.1 can be opened again.
+#[tokio::test]
+async fn a_task_that_has_ended_takes_a_webhook() {
+    let engine = engine_that_pushes();
+    let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
+    assert!(task.state().is_terminal());
+    assert!(matches!(call(&engine, config(&task)).await.unwrap(), Reply::PushConfig(_)));
 }

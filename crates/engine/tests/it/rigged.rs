@@ -33,6 +33,8 @@ pub(crate) enum Fate {
     FailsAfterWriting,
     /// Somebody else owns the task.
     Conflicts,
+    /// The store can never hold it.
+    TooLarge,
     Panics,
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct Rigged {
     pub(crate) answers_wait: Mutex<Option<Arc<Semaphore>>>,
     /// Where there is one, an erasure waits here once it is done.
     pub(crate) erasures_wait: Mutex<Option<Arc<Semaphore>>>,
+    /// Where there is one, what was loaded waits here until it is given.
+    pub(crate) loads_wait: Mutex<Option<Arc<Semaphore>>>,
     /// Where there is one, claims wait here.
     pub(crate) claims_wait: Mutex<Option<Arc<Semaphore>>>,
     pub(crate) full: AtomicBool,
@@ -74,6 +78,7 @@ impl Rigged {
             queue: Mutex::default(),
             answers_wait: Mutex::default(),
             erasures_wait: Mutex::default(),
+            loads_wait: Mutex::default(),
             claims_wait: Mutex::default(),
             full: AtomicBool::default(),
             commits: Mutex::default(),
@@ -121,6 +126,11 @@ impl Rigged {
     /// What becomes of the next commits; those after them go.
     pub(crate) fn commits(&self, fates: impl IntoIterator<Item = Fate>) {
         *self.commits.lock().unwrap() = fates.into_iter().collect();
+    }
+
+    /// How many of the fates of commits are left.
+    pub(crate) fn fates_left(&self) -> usize {
+        self.commits.lock().unwrap().len()
     }
 
     /// What becomes of the next claims; those after them go.
@@ -197,13 +207,16 @@ impl TaskStore for Rigged {
                 Err(unavailable())
             }
             Fate::Conflicts => Err(StoreError::Conflict),
+            Fate::TooLarge => Err(StoreError::TooLarge("2 GiB".into())),
             Fate::Panics => panic!("the store panics"),
         }
     }
 
     async fn load(&self, scope: &Scope, id: &TaskId) -> Result<Option<Stored>, StoreError> {
         yield_now().await;
-        self.inner.load(scope, id).await
+        let stored = self.inner.load(scope, id).await;
+        pass(&self.loads_wait).await;
+        stored
     }
 
     async fn claim(&self, scope: &Scope, id: &TaskId) -> Result<Option<Claim>, StoreError> {
@@ -213,6 +226,7 @@ impl TaskStore for Rigged {
         match next(&self.claims) {
             Fate::Goes => self.inner.claim(scope, id).await,
             Fate::Conflicts => Err(StoreError::Conflict),
+            Fate::TooLarge => Err(StoreError::TooLarge("2 GiB".into())),
             Fate::Panics => panic!("the store panics"),
             Fate::Fails | Fate::FailsAfterWriting => Err(unavailable()),
         }

@@ -8,7 +8,7 @@ use nuncio_suites::SharedMemory;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    rigged::{Rigged, at_work},
+    rigged::{Fate, Rigged, at_work},
     support::*,
 };
 
@@ -116,4 +116,18 @@ async fn a_message_to_a_zombie_settles_it() {
     assert_eq!(history(&task), ["work"]);
     let stored = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
     assert_eq!(stored.sequence, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_the_store_can_never_hold_is_not_tried_for_ever() {
+    let store = Rigged::new();
+    let engine = builder(asks).store(Arc::clone(&store) as _).build();
+    engine.recover().await.unwrap();
+    store.orphan("large").await;
+    store.commits([Fate::TooLarge; 1_000]);
+    sleep(PERIOD * 10).await;
+    let (left, zombies) = (store.fates_left(), engine.zombies());
+    assert!((900..1_000).contains(&left), "{left}");
+    sleep(PERIOD * 1_000).await;
+    assert_eq!((store.fates_left(), engine.zombies()), (left, zombies));
 }

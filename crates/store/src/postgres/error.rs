@@ -94,6 +94,8 @@ pub(super) fn store_error(error: Error) -> StoreError {
     let code = error.code();
     if is_full(&error) {
         StoreError::Full(error.into())
+    } else if code == Some(&SqlState::PROGRAM_LIMIT_EXCEEDED) {
+        StoreError::TooLarge(error.into())
     } else if code == Some(&SqlState::DATA_CORRUPTED) || code == Some(&SqlState::INDEX_CORRUPTED) {
         StoreError::Corrupt(error.into())
     } else {

@@ -80,6 +80,7 @@ nuncio_model::debug_is_text!(OpenError);
 pub(super) fn store_error(error: Error) -> StoreError {
     match class(&error) {
         ErrorClass::Full => StoreError::Full(error.into()),
+        ErrorClass::TooLarge => StoreError::TooLarge(error.into()),
         ErrorClass::Corrupt => StoreError::Corrupt(error.into()),
         ErrorClass::Unavailable => StoreError::Unavailable(error.into()),
     }
@@ -90,6 +91,7 @@ pub(super) fn same(error: &Error) -> StoreError {
     let text = error.to_string().into();
     match class(error) {
         ErrorClass::Full => StoreError::Full(text),
+        ErrorClass::TooLarge => StoreError::TooLarge(text),
         ErrorClass::Corrupt => StoreError::Corrupt(text),
         ErrorClass::Unavailable => StoreError::Unavailable(text),
     }
@@ -102,6 +104,7 @@ pub(super) fn is_busy(error: &Error) -> bool {
 
 enum ErrorClass {
     Full,
+    TooLarge,
     Corrupt,
     Unavailable,
 }
@@ -117,9 +120,10 @@ fn class(error: &Error) -> ErrorClass {
         };
     };
     match failure.code {
-        // The shared-memory file of the log grows by writes. A full disk causes this error.
+        // The shared-memory file of the log grows by writing to it, and a full disk shows as this.
         _ if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE => ErrorClass::Full,
-        ErrorCode::DiskFull | ErrorCode::TooBig => ErrorClass::Full,
+        ErrorCode::DiskFull => ErrorClass::Full,
+        ErrorCode::TooBig => ErrorClass::TooLarge,
         ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch => ErrorClass::Corrupt,
         _ => ErrorClass::Unavailable,
     }

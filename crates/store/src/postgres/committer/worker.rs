@@ -182,11 +182,15 @@ async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnect
 /// Copies an error, so that several jobs can be answered with the error.
 pub(super) fn copy(error: &StoreError) -> StoreError {
     let text = match error {
-        StoreError::Full(source) | StoreError::Unavailable(source) | StoreError::Corrupt(source) => source.to_string(),
+        StoreError::Full(source)
+        | StoreError::TooLarge(source)
+        | StoreError::Unavailable(source)
+        | StoreError::Corrupt(source) => source.to_string(),
         other => other.to_string(),
     };
     match error {
         StoreError::Full(_) => StoreError::Full(text.into()),
+        StoreError::TooLarge(_) => StoreError::TooLarge(text.into()),
         StoreError::Corrupt(_) => StoreError::Corrupt(text.into()),
         StoreError::Conflict => StoreError::Conflict,
         _ => StoreError::Unavailable(text.into()),
