@@ -17,6 +17,9 @@ pub struct Timeouts {
     /// For the whole answer to a message that is sent without a stream, which comes when the agent is done. None, by
     /// default.
     pub send: Option<Duration>,
+    /// For the head of the answer to a message that is sent with a stream. An agent may send the head only when it has
+    /// something to say, so this is long: 5 min.
+    pub begin: Option<Duration>,
     /// For the next byte of a stream, keep-alives included (gRPC has none), before it counts as broken. The wait for
     /// its beginning counts, from the request on: an agent may begin to answer a message only when it has something to
     /// say. So does a wait within the answer of an agent that does not stream after all. None, by default: a dead
@@ -35,6 +38,7 @@ impl Default for Timeouts {
             connect: Duration::from_secs(10),
             answer: Some(Duration::from_mins(1)),
             send: None,
+            begin: Some(Duration::from_mins(5)),
             idle: None,
             stall: None,
         }
@@ -57,6 +61,12 @@ impl Timeouts {
     /// Sets [`send`](Self::send).
     pub fn with_send(mut self, send: impl Into<Option<Duration>>) -> Self {
         self.send = send.into();
+        self
+    }
+
+    /// Sets [`begin`](Self::begin).
+    pub fn with_begin(mut self, begin: impl Into<Option<Duration>>) -> Self {
+        self.begin = begin.into();
         self
     }
 

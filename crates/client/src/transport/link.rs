@@ -108,7 +108,7 @@ impl Link {
         match method {
             Method::SendMessage => timeouts.send,
             // An agent may begin its answer when it has something to say.
-            Method::SendStreamingMessage => None,
+            Method::SendStreamingMessage => timeouts.begin,
             // The task as it is comes first (SUB-1). Before 1.0 that need not be, and the agent may have nothing to
             // say.
             Method::SubscribeToTask => timeouts.answer.filter(|_| dialect.version() >= Version::V1_0),

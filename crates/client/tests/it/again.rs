@@ -98,7 +98,7 @@ async fn no_wait_is_too_long_to_be_reckoned() {
     let mut reconnect = Reconnect::default();
     (reconnect.first_delay, reconnect.max_delay) = (Duration::MAX, Duration::MAX);
     let timeouts = Timeouts::default().with_connect(Duration::MAX).with_answer(Duration::MAX);
-    let timeouts = timeouts.with_send(Duration::MAX).with_idle(Duration::MAX);
+    let timeouts = timeouts.with_send(Duration::MAX).with_begin(Duration::MAX).with_idle(Duration::MAX);
     let client = Client::builder().reconnect(reconnect).timeouts(timeouts).connect(&*fake.url).await.unwrap();
     assert!(is_broken(&client.send("hello").await.unwrap_err()), "the window ends before");
     assert!(is_broken(&client.send_stream("hello").await.unwrap_err()), "the window ends before");

@@ -65,7 +65,10 @@ async fn a_stream_that_does_not_begin_is_given_up_over_every_binding() {
         let client = self::client(&url, binding, patient().with_idle(SHORT));
         assert!(is_late(&within(client.watch("t1")).await), "{binding}");
         assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
+        let client = self::client(&url, binding, patient().with_begin(SHORT));
+        assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
     }
+    assert!(Timeouts::default().begin.is_some(), "the head of a stream is bounded by default");
 }
 
 #[tokio::test]
