@@ -2,20 +2,21 @@
 //!
 //! Programs of the same user, the served program included, can read both from `/proc` for as long as the process lives,
 //! and every user can read the command line. A process cannot change either of them, so the command executes itself
-//! once more with the secrets taken out, and passes them through a pipe. The process id stays the same.
+//! once more with the secrets taken out, and passes them through a pipe. The process id stays the same. The pipe is
+//! stdin, which a server does not read: stdin is closed by replacing it, and programs inherit no other descriptor.
 
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs::File,
     io::{self, Read as _, Write as _},
-    os::{fd::AsRawFd as _, unix::process::CommandExt as _},
+    os::unix::process::CommandExt as _,
     process::Command,
     sync::OnceLock,
 };
 
 use nuncio_model::address;
-use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::{io::ioctl_fionbio, stdio::dup2_stdin};
 use serde::{Deserialize, Serialize};
 
 use crate::diag;
@@ -31,7 +32,7 @@ pub(crate) const VARIABLES: [&str; 7] = [
     "A2ACLI_SVC_PARAM",
 ];
 
-/// Names the process and the pipe with its secrets. A child process inherits the variable, and is another process.
+/// Names the process that has its secrets in stdin. A child process inherits the variable, and is another process.
 pub(crate) const PIPE: &str = "NUNCIO_SEALED";
 
 static SEALED: OnceLock<Sealed> = OnceLock::new();
@@ -135,27 +136,27 @@ fn seal(arguments: &[OsString], sealed: &Sealed) -> io::Result<std::convert::Inf
     // The pipe has no reader yet: a write that does not fit must fail and not block.
     ioctl_fionbio(&writer, true)?;
     writer.write_all(&serde_json::to_vec(sealed)?)?;
-    fcntl_setfd(&reader, FdFlags::empty())?;
     let mut command = Command::new(std::env::current_exe()?);
+    command.stdin(reader);
     if let [name, arguments @ ..] = arguments {
         command.arg0(name).args(arguments);
     }
     for name in VARIABLES.into_iter().filter(|name| sealed.variables.contains_key(*name)) {
         command.env_remove(name);
     }
-    command.env(PIPE, format!("{}:{}", std::process::id(), reader.as_raw_fd()));
+    command.env(PIPE, std::process::id().to_string());
     Err(command.exec())
 }
 
-/// What the process passed to itself. The pipe is empty from then on.
+/// What the process passed to itself. The pipe is closed from then on: stdin is empty.
 fn unseal() -> Option<Sealed> {
-    let value = std::env::var(PIPE).ok()?;
-    let (process, pipe) = value.split_once(':')?;
+    let process = std::env::var(PIPE).ok()?;
     if process.parse() != Ok(std::process::id()) {
         return None;
     }
     let mut text = Vec::new();
-    File::open(format!("/dev/fd/{}", pipe.parse::<u32>().ok()?)).ok()?.read_to_end(&mut text).ok()?;
+    io::stdin().lock().read_to_end(&mut text).ok()?;
+    dup2_stdin(File::open("/dev/null").ok()?).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

@@ -25,6 +25,22 @@ fn a_program_finds_no_secret_in_environment_and_command_line_of_the_server() {
     assert!(seen.contains("VISIBLE=to programs") && !seen.contains("NUNCIO_SERVE_TOKEN"), "{seen}");
 }
 
+/// The secrets come to the server through a pipe, which programs must not inherit.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_inherits_three_descriptors() {
+    let home = Home::new();
+    let line = "for it in /proc/$$/fd/*; do [ -e $it ] && echo \"fd $(basename $it) $(readlink $it)\"; done; true";
+    let secrets = ["--token", "bob=made-up-secret-three"];
+    let agent = home.serve(&[&secrets[..], &["--exec", line]].concat());
+    let out = home.run(&["send", "x", "-a", &agent.address, "--bearer", "made-up-secret-three", "-o", "json"]).ok().out;
+    let seen: Vec<_> =
+        out.split("fd ").skip(1).filter_map(|rest| rest.split(' ').next()?.parse::<u32>().ok()).collect();
+    assert!(seen.starts_with(&[0, 1, 2]), "{out}");
+    // A shell has descriptors of its own from 10 on.
+    assert!(seen.iter().all(|descriptor| !(3..10).contains(descriptor)), "{out}");
+}
+
 /// The message of a call may be a word that names the command of the server.
 #[test]
 fn a_call_keeps_its_credentials_whatever_its_words_are() {
