@@ -26,7 +26,7 @@ impl<S: tracing::Subscriber> Layer<S> for Lines {
         impl Visit for Line {
             fn record_str(&mut self, field: &Field, value: &str) {
                 if field.name() == "leniency" {
-                    self.0 = value.to_owned();
+                    value.clone_into(&mut self.0);
                 }
             }
             fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
