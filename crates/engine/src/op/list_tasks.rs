@@ -12,23 +12,34 @@ use crate::{shared::Shared, store::ListQuery};
 pub(super) async fn call(shared: &Arc<Shared>, scope: Scope, call: ListTasksRequest) -> Result<Reply, Error> {
     let page_size = call.page_size.unwrap_or(ListTasksRequest::DEFAULT_PAGE_SIZE);
     let artifacts = call.include_artifacts == Some(true);
+    let (total, page_token) = with_total(call.page_token);
     let query = ListQuery {
         context: call.context_id,
         state: Some(call.status).filter(|state| *state != TaskState::Unspecified),
         updated_since: call.status_timestamp_after,
         page_size: usize::try_from(page_size).unwrap_or_default(),
-        page_token: call.page_token,
+        page_token,
         artifacts,
         page_bytes: Some(shared.limits.page_bytes),
+        total,
     };
     let page = shared.store.list(&scope, &query).await?;
     let history = call.history_length.and_then(|length| usize::try_from(length).ok());
     Ok(Reply::Tasks(ListTasksResponse {
         tasks: page.tasks.into_iter().map(|task| listed(task, history, artifacts)).collect(),
-        next_page_token: page.next.unwrap_or_default(),
+        next_page_token: page.next.map_or_else(Box::default, |next| format!("{}.{next}", page.total).into()),
         page_size,
         total_size: i32::try_from(page.total).unwrap_or(i32::MAX),
     }))
+}
+
+/// Splits the token of a page into the total, which the first page counted, and the token of the store. Tokens of earlier
+/// releases have no total.
+fn with_total(token: Option<Box<str>>) -> (Option<usize>, Option<Box<str>>) {
+    match token.as_deref().and_then(|token| token.split_once('.')) {
+        Some((total, token)) if total.parse::<u32>().is_ok() => (total.parse().ok(), Some(token.into())),
+        _ => (None, token),
+    }
 }
 
 /// A task in a list: artifacts only on request, and at most the requested history (section 3.1.4 "List Tasks").

@@ -22,6 +22,9 @@ pub struct ListQuery {
     /// The approximate size limit of a page in bytes. A page has at least one task. `None` means no limit. Tasks beyond
     /// the limit are not read; they are on the next page.
     pub page_bytes: Option<usize>,
+    /// How many tasks match in all, if that is known from the first page. The store then gives this number back, and
+    /// does not count again.
+    pub total: Option<usize>,
 }
 
 /// A page of tasks.

@@ -62,6 +62,7 @@ pub(super) fn list(store: &MemoryStore, scope: &Scope, query: &ListQuery) -> Res
         }
         let last = entries.last().filter(|_| has_more);
         let next = last.map(|last| PageToken { updated: last.at.into(), id: last.node.id.clone() }.encode(query));
+        let total = query.total.unwrap_or(total);
         return Ok(ListPage { tasks: tasks.into_iter().map(|(_, task)| task).collect(), next, total });
     }
 }
@@ -81,12 +82,19 @@ fn read(
     let since = query.updated_since.map(Moment::from);
     let before = token.map(|token| Place { at: token.updated.into(), id: token.id.as_str() });
     let limit = query.page_size + 1;
+    let counts = query.total.is_none();
     with_lists(
         store,
         scope,
         query,
-        |lists| (lists.count(query.state, since), lists.page(query.state, before, since, limit)),
-        |context| (context.count(query.state, since), context.page(query.state, before, since, limit)),
+        |lists| {
+            let count = if counts { lists.count(query.state, since) } else { 0 };
+            (count, lists.page(query.state, before, since, limit))
+        },
+        |context| {
+            let count = if counts { context.count(query.state, since) } else { 0 };
+            (count, context.page(query.state, before, since, limit))
+        },
     )
 }
 

@@ -55,7 +55,10 @@ pub(in crate::sqlite) fn list(
 ) -> Result<ListPage, StoreError> {
     let Some(scope_key) = scope_key(connection, scope)? else { return Ok(ListPage::default()) };
     let states = states(connection, scope_key, query)?;
-    let total = total(connection, scope_key, query, &states).map_err(store_error)?;
+    let total = match query.total {
+        Some(total) => total,
+        None => total(connection, scope_key, query, &states).map_err(store_error)?,
+    };
     let mut places = merge(connection, scope_key, query, token, &states).map_err(store_error)?;
     let mut has_more = places.len() > query.page_size;
     places.truncate(query.page_size);
