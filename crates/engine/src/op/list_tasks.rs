@@ -68,3 +68,22 @@ fn listed(task: Arc<Task>, history: Option<usize>, artifacts: bool) -> Task {
 fn kept(task: &Task, history: Option<usize>) -> usize {
     history.map_or(task.history.len(), |limit| limit.min(task.history.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::with_total;
+
+    #[test]
+    fn a_token_carries_the_total_of_the_first_page() {
+        for (token, total, of_store) in [
+            (None, None, None),
+            (Some("7.abc"), Some(7), Some("abc")),
+            (Some("abc"), None, Some("abc")),
+            (Some("x.abc"), None, Some("x.abc")),
+            (Some("-1.abc"), None, Some("-1.abc")),
+        ] {
+            let of_store: Option<Box<str>> = of_store.map(Box::from);
+            assert_eq!(with_total(token.map(Box::from)), (total, of_store), "{token:?}");
+        }
+    }
+}

@@ -69,6 +69,9 @@ pub async fn lists_filter_by_context_and_state<F: StoreFixture>(fixture: F) {
             };
             let page = list(&store, &query).await;
             assert_eq!((ids(&page), page.total), (expected.iter().map(String::as_str).collect(), expected.len()));
+            // A total that is known is given back, and not counted again.
+            let known = list(&store, &ListQuery { total: Some(1_000), ..query }).await;
+            assert_eq!((ids(&known), known.total), (ids(&page), 1_000));
         }
     }
 }
