@@ -1,6 +1,7 @@
 //! Mistakes of clients that are read all the same: each is logged once for each client, at the level `DEBUG`.
 //!
-//! A client is a software (`User-Agent`) together with a caller, or with an address where callers have no names.
+//! A client is a software (`User-Agent`) together with its caller. A caller without a name is known by its address, if the
+//! server asks for credentials: an open server does not look at addresses.
 
 use std::{
     collections::{HashMap, VecDeque},

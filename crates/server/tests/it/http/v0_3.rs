@@ -137,7 +137,8 @@ async fn the_extended_card_is_like_the_public_one_and_has_the_schemes_of_the_pro
     assert_eq!(
         card["capabilities"],
         json!({
-            "streaming": true, "pushNotifications": true, "extensions": card["capabilities"]["extensions"],
+            "streaming": true, "pushNotifications": true, "stateTransitionHistory": true,
+            "extensions": card["capabilities"]["extensions"],
         })
     );
     let bearer = json!({"type": "http", "scheme": "Bearer", "httpAuthSecurityScheme": {"scheme": "Bearer"}});
