@@ -22,8 +22,8 @@ pub enum StoreError {
     /// The store is full. Try again when there is space.
     #[error("the store is full")]
     Full(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// What was to be written is larger than the store can task_ref at once; trying again does not help.
-    #[error("the task is larger than the store can task_ref")]
+    /// The record or the task is larger than the store can hold. Trying again does not help.
+    #[error("the task is larger than the store can hold")]
     TooLarge(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store did not answer, or answered with an error. Trying again may help.
     #[error("the store is unavailable")]
@@ -66,7 +66,7 @@ impl From<StoreError> for Error {
             .with_metadata("taskId", task.as_str())
             .with_metadata(DEDUP, "true"),
             StoreError::TooLarge(_) => {
-                Self::new(ErrorKind::PayloadTooLarge, "the task is larger than the task store can task_ref")
+                Self::new(ErrorKind::PayloadTooLarge, "the task is larger than the task store can hold")
                     .with_source(error)
             }
             error => Self::internal(error),
