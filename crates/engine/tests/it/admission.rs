@@ -1,4 +1,4 @@
-//! Limits by caller and in all, and the sizes of tasks.
+//! Limits per caller and in total, and sizes of tasks.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ async fn a_caller_with_too_many_turns_keeps_no_other_from_its_own() {
     of(&engine, &bob, start()).await.unwrap();
     is_refused(of(&engine, &scope("carol", ""), start()).await, "running_turns");
     assert_eq!(engine.running(), 4);
-    // One less is one more.
+    // One task less leaves room for one more.
     of(&engine, &alice, CancelTaskRequest::new(first.id)).await.unwrap();
     within(async {
         while engine.running() == 4 {
@@ -127,7 +127,7 @@ async fn messages_that_wait_are_limited_by_caller_and_in_all() {
     is_refused(of(&engine, &alice, more(&of_alice[0])).await, "queued_per_caller");
     of(&engine, &bob, more(&of_bob)).await.unwrap();
     is_refused(of(&engine, &bob, more(&of_bob)).await, "queued_in_all");
-    // A message whose turn begins waits no longer.
+    // A message whose turn begins no longer counts as waiting.
     gate.add_permits(1);
     within(async {
         while of(&engine, &alice, more(&of_alice[0])).await.is_err() {
@@ -188,7 +188,7 @@ async fn every_kind_of_content_counts_towards_the_size() {
     }
 }
 
-/// Nothing of it is stored, whether its task has an id already or not, and no turn begins.
+/// Nothing is stored and no turn begins, with and without a given task id.
 #[tokio::test]
 async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_one() {
     let store = Rigged::new();

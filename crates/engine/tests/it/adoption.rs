@@ -1,4 +1,4 @@
-//! Many tasks of a node that is gone: others take all of them over at once, whatever some of them are like.
+//! Another node takes over all tasks of a failed node, whatever the tasks contain.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{rigged::at_work, support::*};
 
 const LEASE: Duration = Duration::from_secs(6);
 
-/// Within this everything is settled that can be.
+/// The time limit for settling all tasks.
 const SOON: Duration = Duration::from_secs(2);
 
 async fn for_ever(turn: Turn) -> Result<(), AgentError> {
@@ -19,7 +19,7 @@ async fn for_ever(turn: Turn) -> Result<(), AgentError> {
     std::future::pending().await
 }
 
-/// A node that does nothing but live until it is gone, and another that is there to take over.
+/// A node that only keeps its lease until it fails, and another node that takes over.
 async fn nodes() -> (MemoryNode, Arc<MemoryNode>, Engine) {
     let memory = SharedMemory::new(LEASE);
     let (gone, node) = (memory.node().await, Arc::new(memory.node().await));
@@ -58,7 +58,7 @@ async fn those_that_cannot_be_settled_are_in_nobodys_way_and_are_tried_again() {
     for number in 0..500 {
         gone.commit(at_work(&number.to_string())).await.unwrap();
     }
-    // The oldest, more than are looked up at a time.
+    // More old tasks than one page.
     let damaged: Vec<_> = (0..300).map(|number| TaskId::from(number.to_string())).collect();
     for id in &damaged {
         node.damage(id, true);
@@ -81,7 +81,7 @@ async fn those_that_cannot_be_settled_are_in_nobodys_way_and_are_tried_again() {
     assert_eq!(engine.zombies(), 0);
 }
 
-/// Another node comes, and goes, and leaves tasks.
+/// Another node starts, stops, and leaves tasks.
 async fn gone_late(node: &MemoryNode) -> impl Iterator<Item = String> + use<> {
     let gone = node.beside().await;
     let ids: Vec<_> = (0..10).map(|number| format!("late {number}")).collect();
@@ -92,7 +92,7 @@ async fn gone_late(node: &MemoryNode) -> impl Iterator<Item = String> + use<> {
     ids.into_iter()
 }
 
-/// A task whose agent waited for credentials while a message waited for its turn.
+/// A task that waits for credentials, with a message that waits for its turn.
 fn with_a_message_that_waits(id: &str) -> Commit {
     let mut commit = at_work(id);
     let auth = TaskStatusUpdateEvent { status: TaskStatus::new(TaskState::AuthRequired), ..Default::default() };

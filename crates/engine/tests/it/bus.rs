@@ -1,4 +1,4 @@
-//! The bus of one process against the contract of buses.
+//! The test suite of buses for the bus of one process.
 
 use async_trait::async_trait;
 use nuncio_engine::bus::LocalBus;

@@ -1,4 +1,4 @@
-//! Canceling.
+//! Cancels.
 
 use std::{
     sync::Arc,

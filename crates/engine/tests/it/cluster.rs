@@ -1,4 +1,5 @@
-//! Several nodes that share a store: any node serves any request, and what one leaves another takes over.
+//! Several nodes with a shared store: each node serves requests for all tasks, and takes over the tasks of failed
+//! nodes.
 
 use std::{
     sync::{
@@ -24,7 +25,7 @@ use crate::support::*;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(6);
 
-/// Begins, and waits for the gate after each word of the message: `a b?` says a, and asks b.
+/// Starts, and waits for the gate after each word of the message: `a b?` emits `a`, and asks `b`.
 struct Script {
     gate: Arc<Semaphore>,
     resumes: Arc<AtomicBool>,
@@ -51,7 +52,7 @@ impl Agent for Script {
     }
 }
 
-/// A bus that carries nothing.
+/// A bus that loses all signals.
 pub(crate) struct Silence;
 
 #[async_trait]
@@ -72,10 +73,10 @@ impl EventBus for Silence {
 pub(crate) struct Nodes {
     gate: Arc<Semaphore>,
     pub(crate) resumes: Arc<AtomicBool>,
-    /// The epoch of each turn that was begun.
+    /// The epoch of each turn.
     epochs: Arc<Mutex<Vec<u64>>>,
     store: SharedMemory,
-    /// Those of the next node.
+    /// The epochs of the next node.
     pub(crate) limits: Limits,
     pub(crate) idempotency: Idempotency,
     bus: Option<Arc<dyn EventBus>>,
@@ -139,7 +140,7 @@ pub(crate) async fn begin(node: &Node, text: &str) -> Task {
     send(&node.engine, at_once(Message::user(text))).await.unwrap()
 }
 
-/// Waits until an artifact has this text, as the other node sees it.
+/// Waits until an artifact has this text on the other node.
 async fn until_out(node: &Node, task: &Task, text: &str) {
     within(async {
         while get(&node.engine, task).await.artifacts.first().is_none_or(|it| it.text() != text) {
@@ -149,7 +150,7 @@ async fn until_out(node: &Node, task: &Task, text: &str) {
     .await;
 }
 
-/// Waits until so many messages are in a task's history.
+/// Waits until a task has this number of messages in its history.
 pub(crate) async fn until_messages(node: &Node, task: &Task, number: usize) {
     within(async {
         while get(&node.engine, task).await.history.len() < number {
@@ -159,7 +160,7 @@ pub(crate) async fn until_messages(node: &Node, task: &Task, number: usize) {
     .await;
 }
 
-/// Sends a message to a task that is at work with its first, and waits until it is in the log.
+/// Sends a message to a task with a running turn, and waits until the message is in the log.
 pub(crate) async fn waits_behind(node: &Node, task: &Task, text: &str) -> JoinHandle<Result<Task, Error>> {
     let (engine, request) = (node.engine.clone(), follow(task, text));
     let waiting = tokio::spawn(async move { send(&engine, request).await });
@@ -167,7 +168,7 @@ pub(crate) async fn waits_behind(node: &Node, task: &Task, text: &str) -> JoinHa
     waiting
 }
 
-/// Waits until nothing is done for any task on a node. The clock goes on meanwhile.
+/// Waits until a node works on no task, while the clock advances.
 async fn at_rest(node: &Node) {
     within(async {
         while node.engine.running() > 0 || node.engine.live_tasks() > 0 {
@@ -204,7 +205,7 @@ async fn a_message_finds_its_task_on_another_node() {
         let nodes = Nodes::on(bus);
         let (a, b) = nodes.two().await;
         let task = begin(&a, "1 2 first?").await;
-        // It waits for the turn that runs, and is answered with what its own turn comes to.
+        // The message waits for the running turn, and is answered with the outcome of its own turn.
         let second = send(&b.engine, follow(&task, "3 second?"));
         let (second, ()) = tokio::join!(second, async {
             until_messages(&b, &task, 2).await;
@@ -215,7 +216,7 @@ async fn a_message_finds_its_task_on_another_node() {
         assert_eq!(second.status.message.as_ref().unwrap().text(), "second");
         assert_eq!(history(&second), ["1 2 first?", "3 second?", "first"]);
         assert_eq!(nodes.runs(), 2);
-        // It rests, so whoever is asked next has it.
+        // The task rests, so the next node that gets a message owns the task.
         nodes.open(3);
         let third = send(&b.engine, follow(&task, "4")).await.unwrap();
         assert_state(&third, TaskState::Completed);
@@ -257,7 +258,7 @@ async fn what_is_refused_there_is_refused_here() {
     }
     let error = send(&b.engine, at_once(follow(&task, "3").message)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
-    // The task ends before the others have their turn.
+    // The task ends before the turns of the other messages.
     nodes.open(1);
     let error = send(&b.engine, follow(&task, "4")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error:?}");
@@ -277,7 +278,7 @@ async fn a_node_that_dies_loses_its_tasks() {
     let seen = ["task:working", "artifact:1", "failed"];
     assert_eq!(summaries(&rest(there).await), seen);
     assert!(begun.elapsed() < LEASE + Duration::from_secs(2), "{:?}", begun.elapsed());
-    // What its agent says once it is back is nobody's, and its readers read on.
+    // The events of the returning agent are lost, and readers continue.
     a.store.cut_off(false);
     nodes.open(2);
     assert_eq!(summaries(&here.await.unwrap()), seen);
@@ -290,7 +291,7 @@ async fn a_node_that_was_silent_cannot_write_any_more() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 2 3").await;
-    // Its agent speaks in the moment that it is back, before it has learned that its lease is over.
+    // The agent emits an event after the pause, before the node learns that its lease has expired.
     a.store.silence(true);
     assert_state(&rest_of(&b, &task).await, TaskState::Failed);
     nodes.open(3);
@@ -300,7 +301,7 @@ async fn a_node_that_was_silent_cannot_write_any_more() {
     assert_eq!(task.artifacts, []);
 }
 
-/// The task once it has ended.
+/// The task after its end.
 async fn rest_of(node: &Node, task: &Task) -> Task {
     drop(rest(subscribe(&node.engine, task).await.unwrap()).await);
     get(&node.engine, task).await
@@ -311,7 +312,7 @@ async fn a_task_that_began_while_the_node_was_losing_its_lease_is_not_left() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     a.store.rejoin().await;
-    // It is the node's under its new id, and cut off with all that ran under the old one.
+    // The task belongs to the new id of the node, and all turns of the old id are cut off.
     let task = begin(&a, "1").await;
     assert_state(&rest_of(&b, &task).await, TaskState::Failed);
     at_rest(&a).await;
@@ -332,7 +333,7 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
     assert_eq!(*nodes.epochs.lock().unwrap(), [1, 2, 2], "the first, the first again by whoever took over, the second");
 }
 
-/// Its node does not know that it is, and learns of the takeover when it tries to store it again.
+/// The node does not know that it lost the task, and learns of the takeover from its next commit.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_stored_is_not_taken_to_another_node_once_more() {
     let mut nodes = Nodes::new();

@@ -1,4 +1,4 @@
-//! What is wanted of a task on another node, where something goes wrong on the way, and at limits.
+//! Commands for tasks on other nodes: failures on the way, and limits.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -28,7 +28,7 @@ fn more_at_once(task: &Task, text: &str) -> SendMessageRequest {
     at_once(follow(task, text).message)
 }
 
-/// The command is there, its writer does not know, and the node that it was for is gone before it is asked for again.
+/// The command is stored, its sender does not know this, and the receiving node fails before the second attempt.
 #[tokio::test(start_paused = true)]
 async fn a_message_whose_command_had_no_answer_has_one_turn() {
     let nodes = Nodes::new();
@@ -49,7 +49,7 @@ async fn a_message_whose_command_had_no_answer_has_one_turn() {
     assert_eq!(nodes.runs(), 3, "the first, the first again, and the second");
 }
 
-/// Who is told that nothing came of a message may send it again.
+/// After an error without effect, the client can send the message again.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_is_refused_as_its_command_has_no_answer_has_no_turn() {
     let nodes = Nodes::new();
@@ -83,14 +83,14 @@ async fn a_cancel_that_was_taken_is_not_lost_with_the_lease() {
             async move { cancel(&engine, &task).await }
         });
         sleep(SECOND / 2).await;
-        // The turn has been asked to stop, and goes to another node before it has.
+        // The turn was asked to stop, and moves to another node first.
         a.store.rejoin().await;
         sleep(LEASE).await;
         assert_state(&within(canceled).await.unwrap().unwrap(), TaskState::Canceled);
     }
 }
 
-/// The node that was told to cancel finds that nobody has the task, while it cannot say that it lives itself.
+/// The node that gets the cancel finds that no node owns the task, while its own lease is invalid.
 #[tokio::test(start_paused = true)]
 async fn a_cancel_that_was_taken_waits_until_its_node_may_work_again() {
     let mut nodes = Nodes::new();
@@ -129,7 +129,7 @@ async fn a_refusal_that_could_not_be_noted_is_told_later() {
     assert_eq!(get(&a.engine, &task).await.history.len(), 3);
 }
 
-/// The node that has the task counts what comes by command.
+/// The node that owns the task counts messages of commands.
 #[tokio::test(start_paused = true)]
 async fn messages_by_command_count_among_all_that_wait() {
     let mut nodes = Nodes::new();
@@ -151,7 +151,7 @@ async fn messages_by_command_count_among_all_that_wait() {
     send(&b.engine, more_at_once(&task, "4?")).await.unwrap();
 }
 
-/// So does the node that sends them, until their turns begin.
+/// The sending node counts them, too, until their turns begin.
 #[tokio::test(start_paused = true)]
 async fn messages_that_wait_elsewhere_count_where_they_came_from() {
     let mut nodes = Nodes::new();
@@ -175,7 +175,7 @@ async fn messages_that_wait_elsewhere_count_where_they_came_from() {
     }
 }
 
-/// A command that a runner has in hand, and has yet to commit, is not brought again, and takes no other's place.
+/// A command that a runner has not committed yet is not returned again, and does not block other commands.
 #[tokio::test(start_paused = true)]
 async fn a_command_is_in_an_inbox_once() {
     let mut nodes = Nodes::new();
@@ -197,8 +197,8 @@ async fn a_command_is_in_an_inbox_once() {
     assert_eq!(get(&b.engine, &task).await.history.len(), 3);
 }
 
-/// A node that loses a task passes on its own clients' messages, and a message that came by command waits in the store for
-/// the next owner. Each message has a single turn.
+/// A node that loses a task forwards the messages of its clients. A message of a command waits in the store for the
+/// next owner. Each message has one turn.
 #[tokio::test(start_paused = true)]
 async fn messages_of_a_lost_task_have_a_single_turn_on_the_next_node() {
     let mut nodes = Nodes::new();
@@ -210,7 +210,7 @@ async fn messages_of_a_lost_task_have_a_single_turn_on_the_next_node() {
     a.store.set(|faults| faults.refuses_commits = true);
     let by_command = sends(&b, follow(&task, "2 second?"));
     let by_client = sends(&a, follow(&task, "3 third?"));
-    // Both messages are in the inbox of the runner on `a`, and neither is in the log.
+    // Both messages are in the inbox of the runner on `a`, and not in the log.
     sleep(SECOND * 2).await;
     assert!(!by_command.is_finished() && !by_client.is_finished());
     a.store.rejoin().await;
@@ -245,7 +245,7 @@ async fn a_message_to_a_task_without_an_owner_is_refused_when_no_turn_is_free() 
     assert_eq!(error.metadata()["limit"], "running_turns");
 }
 
-/// A task of a node that lives, and that nobody there is at work on, as after a claim that nobody heard the answer of.
+/// A task that a live node owns without a runner, as after a claim whose answer was lost.
 #[tokio::test(start_paused = true)]
 async fn a_command_for_a_task_without_a_runner_has_it_settled() {
     let nodes = Nodes::new();
@@ -263,7 +263,7 @@ async fn a_command_for_a_task_without_a_runner_has_it_settled() {
     assert_eq!(nodes.runs(), 2);
 }
 
-/// A task at work on a node that does not work on it.
+/// A running task of a node that does not run it.
 async fn left_by(node: &Node, id: &str) -> Task {
     let mut task = Task::new(id.into(), "context".into());
     task.status = TaskStatus::new(TaskState::Working);
@@ -287,7 +287,7 @@ async fn left_by(node: &Node, id: &str) -> Task {
     task
 }
 
-/// Messages that wait elsewhere are looked at together.
+/// Waiting messages for other nodes are checked with one query.
 #[tokio::test(start_paused = true)]
 async fn commands_that_wait_cost_one_question_each_second() {
     let mut nodes = Nodes::on(None);
@@ -310,7 +310,7 @@ async fn commands_that_wait_cost_one_question_each_second() {
     }
 }
 
-/// Whoever did not wait for the turn has its answer, and nothing is followed for it.
+/// A call that did not wait for the turn is answered, and the task is not followed.
 #[tokio::test(start_paused = true)]
 async fn a_command_that_nobody_waits_for_is_done_with_once_it_is_taken() {
     let nodes = Nodes::new();

@@ -1,4 +1,4 @@
-//! More than one message for a task.
+//! Several messages for one task.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Subscriptions that say which event they saw last.
+//! Subscriptions with the last received event.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn fact(error: &Error) -> (ErrorKind, Option<&str>) {
     (error.kind(), error.metadata().get(resume::FACT).map(String::as_str))
 }
 
-/// Six chunks, of which the last three come when the gate opens, and the end: eight events.
+/// Six chunks and the end: eight events. The last three chunks are written when the gate opens.
 async fn chunks(turn: Turn, gate: &Semaphore) -> Result<(), AgentError> {
     let mut artifact = turn.artifact("out");
     for number in 0..6 {
@@ -58,7 +58,7 @@ fn numbers(events: &[Arc<StreamEvent>]) -> Vec<u64> {
     events.iter().map(|event| event.sequence.unwrap()).collect()
 }
 
-/// The task once so many events are in its log.
+/// The task after this number of events in its log.
 async fn begun(engine: &Engine) -> Task {
     let mut stream = stream(engine, Message::user("x")).await.unwrap();
     let mut last = next(&mut stream).await;
@@ -77,7 +77,7 @@ async fn exactly_the_events_after_the_cursor_come_from_memory_and_from_the_store
     for has_reader in [true, false] {
         let (engine, gate) = engine_with(keeping());
         let task = begun(&engine).await;
-        // As long as somebody reads, the log is in memory.
+        // While a reader reads, the log is in memory.
         let reader = if has_reader { Some(after(&engine, &task, 0).await.unwrap()) } else { None };
         let mut streams = Vec::new();
         for last in 0..=4 {
@@ -105,7 +105,7 @@ async fn a_task_that_has_ended_is_told_to_its_end_as_long_as_its_log_is_kept() {
         assert_eq!(numbers(&events), (last + 1..=8).collect::<Vec<_>>());
         assert_eq!(summary(events.last().unwrap()), "completed");
     }
-    // It has seen the end.
+    // This reader has read the end.
     assert_eq!(fact(&refusal(&engine, &task, 8).await), (ErrorKind::UnsupportedOperation, None));
     assert_eq!(fact(&refusal(&engine, &task, 9).await), (ErrorKind::InvalidParams, Some(resume::AHEAD)));
     quiet(&engine).await;
@@ -123,7 +123,7 @@ async fn events_that_are_no_longer_kept_are_an_error_that_says_so() {
     quiet(&engine).await;
 }
 
-/// The task, six chunks, the end.
+/// The task, six chunks, and the end.
 fn rest_of(task: &Task) -> u64 {
     assert_eq!((task.state(), task.artifacts[0].parts.len()), (TaskState::Completed, 6));
     8

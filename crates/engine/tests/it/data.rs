@@ -12,7 +12,7 @@ struct Order {
     guests: u32,
 }
 
-/// What comes of this part: the state, and the text of the status.
+/// The outcome for this part: the state, and the text of the status.
 async fn answer(part: Part) -> (TaskState, String) {
     let engine = engine(|turn| async move {
         let order: Order = turn.data()?;
@@ -40,7 +40,7 @@ async fn the_peer_is_told_what_is_wrong_with_data() {
     assert!(text.starts_with("the data of the message is not as expected: missing field `guests`"), "{text}");
     let (_, text) = answer(Part::text("soup for two")).await;
     assert_eq!(text, "the message has no data part");
-    // Data that does not follow what the client asked for is not sent.
+    // Data that does not follow the schema of the client is not sent.
     let schema = json!({"schema": {"properties": {"guests": {"maximum": 2}}}});
     let order = Part::data(json!({"dish": "soup", "guests": 2})).with_metadata(schema.as_object().unwrap().clone());
     let (state, text) = answer(order).await;

@@ -1,4 +1,4 @@
-//! Messages that come again, where their ids count.
+//! Duplicate messages, with deduplication.
 
 use std::{
     sync::{
@@ -26,7 +26,7 @@ use crate::{
 
 const WINDOW: Idempotency = Idempotency::Within(Duration::from_mins(10));
 
-/// Counts turns; each waits for the gate after it has said that it is at work.
+/// Counts turns. Each turn sets the status to working, and then waits for the gate.
 struct Gated {
     gate: Arc<Semaphore>,
     turns: Arc<AtomicUsize>,
@@ -51,7 +51,7 @@ impl Gated {
         (this, builder.idempotency(WINDOW))
     }
 
-    /// One whose turns need not wait.
+    /// An agent whose turns do not wait.
     fn open<F, R>(run: F) -> (Self, Engine)
     where
         F: Fn(Turn) -> R + Send + Sync + 'static,
@@ -82,7 +82,7 @@ async fn tasks(engine: &Engine) -> Vec<Task> {
     }
 }
 
-/// Sends in the background, and gives way so that it is under way.
+/// Sends in the background, and yields so that the request starts.
 async fn begin(engine: &Engine, request: SendMessageRequest) -> tokio::task::JoinHandle<Result<Task, Error>> {
     let engine = engine.clone();
     let sent = tokio::spawn(async move { send(&engine, request).await });
@@ -130,7 +130,7 @@ async fn a_duplicate_waits_for_the_turn_of_the_first() {
         async move { rest(stream(&engine, message()).await.unwrap()).await }
     });
     assert_eq!(agent.turns(), 1, "they wait for what comes of the first");
-    // The task is there after the patience of the first, or with the agent's first word.
+    // The task is created after the timeout of the first event, or with the first event of the agent.
     let now = within(now).await.unwrap().unwrap();
     assert_state(&now, TaskState::Submitted);
     let streaming_late = stream(&engine, message()).await.unwrap();
@@ -159,7 +159,7 @@ async fn a_message_that_goes_on_with_a_task_is_known_too() {
     assert_eq!(answer.status.message.as_ref().unwrap().text(), "re more");
     assert_eq!(send(&engine, SendMessageRequest::new(more.clone())).await.unwrap(), answer);
     assert_eq!(summaries(&rest(stream(&engine, more.clone()).await.unwrap()).await), ["task:input-required"]);
-    // The first message gives the task as it is now.
+    // The first event is the current task.
     assert_eq!(send(&engine, request()).await.unwrap(), answer);
     let ended = send(&engine, SendMessageRequest::new(end.clone())).await.unwrap();
     assert_state(&ended, TaskState::Completed);
@@ -213,7 +213,7 @@ async fn another_message_under_the_same_id_is_refused() {
         assert_eq!(error.metadata()["taskId"], task.id.as_str());
         assert_eq!(stream(&engine, other).await.err().unwrap().kind(), ErrorKind::InvalidParams);
     }
-    // What it names of the task and the context may be said.
+    // A duplicate can name the task and the context of the first message.
     let same = Message { context_id: task.context_id.clone(), ..follow(&task, "hello").message };
     assert_eq!(send(&engine, SendMessageRequest::new(Message { message_id: "m".into(), ..same })).await.unwrap(), task);
     assert_eq!((agent.turns(), history(&get(&engine, &task).await)), (1, vec!["hello".to_owned()]));
@@ -356,7 +356,7 @@ async fn of_two_nodes_the_slower_is_cut_off_and_gives_the_task_of_the_faster() {
 async fn what_a_caller_left_behind_is_what_it_finds_when_it_comes_again() {
     let (agent, builder) = Gated::new(|turn| async move { turn.complete("done").await });
     let engine = builder.build();
-    // The connection breaks before there is a task.
+    // The connection breaks before the task exists.
     assert!(engine.call(Request::new(Scope::open(), Call::from(request()))).now_or_never().is_none());
     assert_eq!(agent.turns(), 1);
     let again = begin(&engine, request()).await;
@@ -375,7 +375,7 @@ async fn a_message_that_was_not_taken_is_taken_when_it_comes_again() {
     let error = send(&engine, request()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert_state(&send(&engine, request()).await.unwrap(), TaskState::Completed);
-    // One that was taken although nobody was told is not taken again.
+    // A message that was accepted without an answer is not accepted again.
     store.commits([Fate::FailsAfterWriting]);
     let other = Message { message_id: "other".into(), ..message() };
     assert!(send(&engine, SendMessageRequest::new(other.clone())).await.is_err());
@@ -397,7 +397,7 @@ async fn one_id_at_two_tasks_at_once_loses_nothing() {
         send(&engine, SendMessageRequest::new(Message::user("one"))).await.unwrap(),
         send(&engine, SendMessageRequest::new(Message::user("two"))).await.unwrap(),
     );
-    // Whoever is second is refused, or is let in too late to be told apart; its task goes on either way.
+    // The second message is refused, or is accepted too late to be detected. Its task continues in both cases.
     let same = |task: &Task| SendMessageRequest::new(Message { message_id: "x".into(), ..follow(task, "x").message });
     let (first, second) = futures_util::join!(send(&engine, same(&one)), send(&engine, same(&two)));
     for outcome in [first, second] {
@@ -413,7 +413,7 @@ async fn one_id_at_two_tasks_at_once_loses_nothing() {
     assert_eq!(store.at_work(), 0);
 }
 
-/// Waits for some minutes, by the engine's clock, for messages to be forgotten that came some time ago.
+/// Waits for some minutes by the clock of the engine, so that old message ids are forgotten.
 async fn is_forgotten(store: &dyn TaskStore) -> bool {
     let came = Timestamp::now();
     while Timestamp::now() <= came {
@@ -445,7 +445,7 @@ async fn what_nobody_asks_for_any_more_is_forgotten_though_nothing_comes() {
     }
 }
 
-/// Another may have it on.
+/// Another node may deduplicate messages.
 #[tokio::test(start_paused = true)]
 async fn a_node_without_it_forgets_nothing_of_the_others() {
     let shared = SharedMemory::new(Duration::from_hours(1));
@@ -460,7 +460,7 @@ async fn a_node_without_it_forgets_nothing_of_the_others() {
     assert!(!is_forgotten(&**engines[1].store()).await);
 }
 
-/// An agent that asks once, over a store that waits as it is told, and its task that waits for an answer.
+/// An agent that asks once, with a store that pauses, and a task that waits for an answer.
 async fn asked(guard: impl PushGuard) -> (Arc<Rigged>, Engine, SendMessageRequest) {
     let store = Rigged::new();
     let agent =
@@ -507,7 +507,7 @@ async fn a_duplicate_of_what_is_just_written_waits_for_its_turn() {
     }
 }
 
-/// Has nothing against any webhook, but takes its time.
+/// Accepts all webhooks after a pause.
 struct Slow(Arc<Semaphore>);
 
 #[async_trait]
@@ -525,7 +525,7 @@ async fn a_duplicate_that_comes_as_its_task_ends_gets_the_task() {
     let hook = TaskPushNotificationConfig { url: "http://127.0.0.1:9/".into(), ..Default::default() };
     let with_hook = SendMessageConfiguration { task_push_notification_config: Some(hook), ..Default::default() };
     let again = answer.clone().with_configuration(with_hook);
-    // It is new when it is looked up.
+    // The message is new when the store is asked.
     let second = sends(&engine, &again);
     for _ in 0..100 {
         yield_now().await;

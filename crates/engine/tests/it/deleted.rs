@@ -1,5 +1,5 @@
-//! Tasks that are deleted while somebody reads them, waits for them or is at work on them: each is told that there is
-//! no such task, on whichever node, and nobody is served what was deleted.
+//! Tasks that are deleted while they are read, awaited or running. All callers on all nodes get the error that the task
+//! does not exist, and no caller gets deleted data.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{rigged::Rigged, support::*};
 
-/// Asks, or begins and says a word whenever it may.
+/// Asks, or starts and emits events when the gate permits.
 fn agent(gate: &Arc<Semaphore>) -> EngineBuilder {
     let gate = Arc::clone(gate);
     builder(move |turn| {
@@ -54,7 +54,7 @@ async fn reads(engine: &Engine, task: &Task) -> EventStream {
     events
 }
 
-/// Why a stream ends whose task is gone: events may come before that.
+/// The error at the end of the stream of a deleted task. Events may come before the error.
 async fn end(mut events: EventStream) -> ErrorKind {
     tokio::time::timeout(Duration::from_mins(5), async {
         loop {
@@ -68,7 +68,7 @@ async fn end(mut events: EventStream) -> ErrorKind {
     .expect("nobody is told")
 }
 
-/// A message to a task at work, whose sender waits for its turn.
+/// A message to a running task, whose sender waits for its turn.
 async fn waits(engine: &Engine, task: &Task) -> JoinHandle<Result<Task, Error>> {
     let (sender, request) = (engine.clone(), follow(task, "more"));
     let waiting = tokio::spawn(async move {
@@ -87,7 +87,7 @@ async fn waits(engine: &Engine, task: &Task) -> JoinHandle<Result<Task, Error>> 
     waiting
 }
 
-/// Nobody is at work on anything or reads it, within the time that a look at the store takes to come.
+/// Waits until no task runs or is read, with time for one poll of the store.
 async fn at_rest(engine: &Engine) {
     within(async {
         while engine.running() > 0 || engine.live_tasks() > 0 {
@@ -116,7 +116,7 @@ async fn a_question_that_is_purged_is_gone_for_who_reads_it() {
     engine.recover().await.unwrap();
     let task = begin(&engine, "ask").await;
     let events = reads(&engine, &task).await;
-    // The age of a task is that of its status, by the clock on the wall.
+    // The age of a task is measured from its status, by the wall clock.
     tokio::time::resume();
     assert_eq!(within(end(events)).await, ErrorKind::TaskNotFound);
     is_nowhere(&engine, &task).await;
@@ -135,7 +135,7 @@ async fn a_question_that_had_to_make_room_is_gone_for_who_reads_it() {
     is_nowhere(&engine, &task).await;
 }
 
-/// By somebody who has the store, and not the engine.
+/// The deletion bypasses the engine and uses the store directly.
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_deleted_past_the_engine_is_gone_for_all() {
     for speaks in [true, false] {
@@ -171,7 +171,7 @@ async fn node(shared: &SharedMemory, with: impl FnOnce() -> EngineBuilder) -> No
     Node { engine, store }
 }
 
-/// A node that is at work, one that reads, and one that deletes.
+/// A node that runs the task, a node that reads, and a node that deletes.
 async fn three(gate: &Arc<Semaphore>) -> [Node; 3] {
     let shared = SharedMemory::new(Duration::from_mins(1));
     [node(&shared, || agent(gate)).await, node(&shared, || agent(gate)).await, node(&shared, || agent(gate)).await]
@@ -203,7 +203,7 @@ async fn a_task_at_work_that_another_node_deletes_is_gone_on_all() {
     }
 }
 
-/// Whoever waits for its turn there is not given the task as it was before.
+/// A caller that waits for a turn there does not get the old task.
 #[tokio::test(start_paused = true)]
 async fn a_sender_on_the_node_at_work_is_told_too() {
     let [a, _, c] = three(&closed()).await;
@@ -229,7 +229,7 @@ async fn a_question_that_another_node_deletes_is_gone_on_all() {
     }
 }
 
-/// The log of the other is shorter than what is known of the one.
+/// The log of the new task is shorter than the known log of the old task.
 #[tokio::test(start_paused = true)]
 async fn a_task_that_has_the_id_of_one_that_is_gone_is_another() {
     let gate = Arc::new(Semaphore::new(5));
@@ -254,7 +254,7 @@ async fn a_task_that_has_the_id_of_one_that_is_gone_is_another() {
     }
 }
 
-/// With a bus nobody waits for the next look at the store.
+/// With a bus, no caller waits for the next poll of the store.
 #[tokio::test(start_paused = true)]
 async fn who_reads_elsewhere_what_an_engine_erases_hears_of_it_at_once() {
     let (shared, bus) = (SharedMemory::new(Duration::from_hours(1)), Arc::new(LocalBus::new()));

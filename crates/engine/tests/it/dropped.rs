@@ -1,5 +1,5 @@
-//! Calls whose future is dropped, after every number of polls: whatever they were at, the task can be used after it.
-//! Somebody watches it meanwhile, so it does not just start afresh from the store.
+//! Calls whose future is dropped after every possible number of polls. The task stays usable. A reader keeps the task
+//! in memory, so that the task is not loaded again from the store.
 
 use std::{future::Future, pin::pin, sync::Arc};
 
@@ -15,7 +15,7 @@ use tokio::task::yield_now;
 
 use crate::{rigged::Rigged, support::*};
 
-/// Polls a future so many times at most, then drops it. Whether it was done by then.
+/// Polls a future at most this number of times, then drops it. Returns whether the future was done.
 async fn dropped_after(polls: usize, future: impl Future) -> bool {
     let mut future = pin!(future);
     for _ in 0..polls {

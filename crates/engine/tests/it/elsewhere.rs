@@ -1,4 +1,4 @@
-//! Whose turn an answer is of, on a node that does not run it: by command, and for a message that comes again.
+//! The turn of an answer on a node that does not run the task: for commands, and for duplicates.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -20,12 +20,12 @@ fn nodes() -> Nodes {
     nodes
 }
 
-/// A message of the task whose id is its text.
+/// A message of the task, with its text as its id.
 fn next(task: &Task, text: &str) -> SendMessageRequest {
     SendMessageRequest::new(Message { message_id: text.into(), ..follow(task, text).message })
 }
 
-/// Begins a task, and has two messages wait behind its first.
+/// Creates a task, and two messages that wait behind its first message.
 async fn two_wait(node: &Node) -> Task {
     let task = begin(node, "1 first?").await;
     for (number, text) in [(2, "2 second?"), (3, "3 third?")] {
@@ -40,7 +40,7 @@ fn asked(task: &Task) -> String {
     task.status.message.as_ref().unwrap().text()
 }
 
-/// The turns come one by one, so that each rest is seen, or all at once.
+/// The turns run one by one, so that each end is visible, or all at once.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_comes_again_elsewhere_is_answered_with_its_own_turn() {
     for steps in [&[2, 2, 2][..], &[6]] {
@@ -74,7 +74,7 @@ async fn a_message_that_comes_again_elsewhere_is_answered_with_its_own_turn() {
     }
 }
 
-/// Where the node has taken the task over meanwhile, nobody there has ever heard of the first.
+/// If the node took the task over, it does not know the first request.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_comes_again_after_a_takeover_is_answered_with_its_own_turn() {
     let nodes = nodes();
@@ -92,7 +92,7 @@ async fn a_message_that_comes_again_after_a_takeover_is_answered_with_its_own_tu
     assert_eq!(asked(&within(again).await.unwrap()), "second");
 }
 
-/// A message whose turn never comes is told so, and one whose turn ends the task is given it.
+/// A message without a turn gets an error. A message whose turn ends the task gets the task.
 #[tokio::test(start_paused = true)]
 async fn a_message_that_comes_again_elsewhere_is_told_when_the_task_ends_before_its_turn() {
     let nodes = nodes();
@@ -113,7 +113,7 @@ async fn a_message_that_comes_again_elsewhere_is_told_when_the_task_ends_before_
     assert!(error.message().contains("before this message had its turn"), "{error:?}");
 }
 
-/// What comes after the turn of a message that went by command may be read together with it.
+/// Records after the turn of a command can be read together with the turn.
 #[tokio::test(start_paused = true)]
 async fn a_message_by_command_is_answered_with_its_own_turn_also_when_others_follow_at_once() {
     let nodes = Nodes::new();

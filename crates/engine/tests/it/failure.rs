@@ -1,4 +1,4 @@
-//! Agents and stores that break.
+//! Faulty agents and stores.
 
 use std::{
     sync::{
@@ -86,7 +86,7 @@ async fn a_broken_event_fails_the_task_and_names_its_origin() {
     assert!(reason.contains("line 3") && reason.contains("no parts"), "{reason}");
 }
 
-/// What an agent says may be a bare message, a message beside a state, or a bare message that completes a task.
+/// An agent can emit a bare message, a message with a status, or a bare message that completes a task.
 #[tokio::test]
 async fn no_agent_speaks_for_the_user_or_says_nothing() {
     let empty = || Message { parts: Vec::new(), ..Message::agent("") };
@@ -137,7 +137,7 @@ async fn a_store_that_cannot_write_fails_the_request_and_the_engine_goes_on() {
     store.full.store(true, Ordering::Release);
     let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
-    // Before the first event it is an error of the call (STREAM-15).
+    // An error before the first event is an error of the call (section 3.1.2 "Send Streaming Message").
     let error = stream(&engine, Message::user("x")).await.err().unwrap();
     assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Unavailable, Some(RETRY_AFTER)));
     store.full.store(false, Ordering::Release);

@@ -1,33 +1,33 @@
-//! The protocol by which nodes own tasks, as a small model of which every state is visited: leases, claims, commits
-//! that land late, takeovers, commands, runners that give up or vanish. What the store must refuse, and what nodes must
-//! do, is what the [`Rules`] say; each rule that is left out breaks a property, so none is there in vain.
+//! A model of the ownership protocol of nodes, whose states are all visited: leases, claims, late commits, takeovers,
+//! commands, and runners that stop or disappear. The [`Rules`] define the duties of the store and the nodes. Each
+//! omitted rule violates a property, so each rule is necessary.
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
 const NODES: usize = 2;
-/// How often leases may end or nodes crash, and how long logs may get: enough for a takeover of a takeover.
+/// The numbers of lost leases and crashes, and the length of logs: enough for a takeover of a takeover.
 const EXPIRIES: u8 = 2;
 const RECORDS: usize = 3;
 const EPOCHS: u8 = 3;
 
-/// What the store and the nodes hold to.
+/// The rules of the store and the nodes.
 #[derive(Clone, Copy)]
 struct Rules {
     /// A commit names the epoch under which its writer owns the task.
     epoch: bool,
     /// A commit names the end of the log as its writer knows it.
     sequence: bool,
-    /// A task at work on a node that lives is not given away.
+    /// A running task of a live node is not given to another node.
     lease: bool,
-    /// A command is taken in the commit that has its message, and not beside it.
+    /// The commit that has the message of a command also acknowledges the command.
     command: bool,
-    /// Who claims a task that was at work is told so, also where it was at work on it itself.
+    /// A claimer learns that the task was running, even if the claimer itself ran it.
     told: bool,
-    /// A node notes what it gives up, and what it may have claimed without an answer.
+    /// A node remembers tasks that it gave up, or may have claimed without an answer.
     noted: bool,
-    /// A task is not let go of in the middle of a turn.
+    /// A task is not released during a turn.
     rest: bool,
-    /// A node looks now and then for tasks that it is said to be at work on and is not.
+    /// A node sometimes compares the tasks that it runs according to the store with its runners.
     net: bool,
 }
 
@@ -43,19 +43,19 @@ struct State {
     expiries: u8,
     /// Whether an answer of the store was lost.
     unanswered: bool,
-    /// Whether a runner was gone without a word, which none should be.
+    /// Whether a runner disappeared without a report, which must not happen.
     vanished: bool,
 }
 
-/// What the store has of the task.
+/// The task in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Task {
-    /// The node, and in which of its lives: one that has lost its lease is another.
+    /// The node and its incarnation: a node that lost its lease gets a new id.
     owner: (usize, u8),
     epoch: u8,
     at_work: bool,
     ended: bool,
-    /// A turn was cut off, and it was neither run again nor failed.
+    /// A turn was cut off, and neither run again nor failed.
     cut_off: bool,
     log: Vec<Record>,
 }
@@ -64,24 +64,24 @@ struct Task {
 struct Record {
     writer: usize,
     epoch: u8,
-    /// The epoch under which the task was owned when it was written.
+    /// The epoch of the owner at the time of the write.
     under: u8,
-    /// The place that its writer meant.
+    /// The sequence number that the writer intended.
     meant: usize,
     what: What,
-    /// Whether it goes on with the task as if no turn had been cut off.
+    /// Whether the writer continues as if no turn had been cut off.
     heedless: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     Word,
-    /// The command's message.
+    /// The message of the command.
     Message,
     End,
-    /// Nothing; the task is let go of.
+    /// An empty commit that releases the task.
     Rest,
-    /// What becomes of the turn that was cut off.
+    /// The outcome of the turn that was cut off.
     Settled,
 }
 
@@ -93,25 +93,25 @@ enum Command {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 struct Node {
-    /// Whether the store has its lease.
+    /// Whether the lease is valid in the store.
     lives: bool,
     life: u8,
     runner: Option<Runner>,
-    /// Whether the node knows that it may be at work on the task without a runner.
+    /// Whether the node knows that it may own the task without a runner.
     noted: bool,
-    /// A commit that was sent, and may land at any time, also after its sender is gone.
+    /// A sent commit, which can arrive at any time, even after the end of its sender.
     sent: Option<Commit>,
-    /// Records that it was told are stored: the epoch and place of each.
+    /// Acknowledged records: the epoch and sequence number of each.
     told: Vec<(u8, usize)>,
 }
 
-/// A runner's idea of the task.
+/// The state of the task as the runner knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Runner {
     epoch: u8,
     /// The length of the log.
     sequence: usize,
-    /// Whether it was told that a turn was cut off, and has yet to settle it.
+    /// Whether the claim reported a turn that was cut off and is not settled yet.
     settles: bool,
 }
 
@@ -124,26 +124,26 @@ struct Commit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Action {
-    /// The lease of a node ends: it was stopped, cut off or slow.
+    /// The lease of a node expires: the node was stopped, disconnected or slow.
     Expire(usize),
     Renew(usize),
-    /// A client wants something, or the task is one of a node that is gone.
+    /// A client sends a request, or the task belongs to a failed node.
     Claim(usize),
-    /// A claim takes effect, and the answer is lost.
+    /// A claim takes effect, and its answer is lost.
     ClaimUnanswered(usize),
     /// The store fails for too long.
     GiveUp(usize),
-    /// A runner is gone and nobody knows, by some fault.
+    /// A runner disappears without a report, because of a bug.
     Vanish(usize),
-    /// A node looks through what it is at work on.
+    /// A node compares the tasks that it runs according to the store.
     Look(usize),
-    /// A node does something about what it has noted.
+    /// A node settles a remembered task.
     Settle(usize),
     Send(usize, What),
     Land(usize),
-    /// A commit lands, and the answer is lost: it is sent again.
+    /// A commit takes effect, and its answer is lost: the commit is sent again.
     LandUnanswered(usize),
-    /// The process is gone, and another one starts in its place.
+    /// The process ends, and another process starts in its place.
     Crash(usize),
     Enqueue,
 }
@@ -203,7 +203,7 @@ impl Model for Rules {
                 state.expiries += 1;
             }
             Action::Renew(at) if state.nodes[at].lives => return None,
-            // What it had is others' to claim, and its own under another name.
+            // Other nodes can claim its tasks, and so can the node under its new id.
             Action::Renew(at) => {
                 let Node { life, sent, ref told, .. } = state.nodes[at];
                 let told = told.clone();
@@ -302,7 +302,7 @@ impl Model for Rules {
                 state.task.at_work || state.task.ended || !state.task.cut_off
             }),
             Property::always("nobody loses a task while it lives", |_, state: &State| {
-                // A node that lives has lost its place only if its lease ended before.
+                // A live node can lose its ownership only if its lease expired before.
                 let overtaken = |node: &Node| node.runner.is_some_and(|runner| runner.epoch < state.task.epoch);
                 state.expiries > 0 || !state.nodes.iter().any(|node| overtaken(node) && node.sent.is_none())
             }),
@@ -325,7 +325,7 @@ impl Model for Rules {
 }
 
 impl State {
-    /// Whether somebody who lives is at work on it, as far as the store knows.
+    /// Whether a live node runs the task, according to the store.
     fn is_held(&self) -> bool {
         let (owner, life) = self.task.owner;
         self.task.at_work && self.nodes[owner].lives && self.nodes[owner].life == life
@@ -341,19 +341,19 @@ impl State {
 }
 
 impl Rules {
-    /// What a runner may say.
+    /// The possible commits of a runner.
     fn whats(self, runner: Runner, command: Option<Command>) -> impl Iterator<Item = What> {
         let (words, settled): (&[_], &[_]) = match runner.settles {
             false if command == Some(Command::Waits) => (&[What::Word, What::End, What::Rest, What::Message], &[]),
             false => (&[What::Word, What::End, What::Rest], &[]),
-            // What it came for may be refused, and then there is nothing else for it to do.
+            // The request can be refused, so that nothing is left to do.
             true if !self.rest => (&[What::Rest], &[What::Settled]),
             true => (&[], &[What::Settled]),
         };
         words.iter().chain(settled).copied()
     }
 
-    /// A node without a runner wants one. What is under way from it is before that, or is refused.
+    /// A node without a runner starts one. Its earlier commits are done or refused then.
     fn claim(self, state: &mut State, at: usize) -> Option<Runner> {
         let is_held = state.is_held();
         let Node { lives, life, runner, sent, .. } = state.nodes[at];
@@ -375,10 +375,9 @@ impl Rules {
         Some(Runner { epoch: task.epoch, sequence: task.log.len(), settles })
     }
 
-    /// Whether a task at work comes to have a runner, where nothing else happens any more but what nodes do by
-    /// themselves.
+    /// Whether a running task gets a runner without further events, by the actions of the nodes alone.
     fn gets_a_runner(self, state: &State) -> bool {
-        // The model has an end, which the protocol has not.
+        // The model is finite, the protocol is not.
         if !state.task.at_work || state.task.ended || state.task.epoch == EPOCHS && !state.is_held() {
             return true;
         }
@@ -393,7 +392,8 @@ impl Rules {
         !state.task.at_work || state.has_runner()
     }
 
-    /// A commit reaches the store. Gives it, where it is, and whether it is in the log.
+    /// A commit arrives at the store. Returns the sequence number and whether the commit is in the log, if it is
+    /// accepted.
     fn land(self, state: &mut State, at: usize) -> Option<(Commit, bool)> {
         let commit = state.nodes[at].sent.take()?;
         let task = &mut state.task;
@@ -411,14 +411,14 @@ impl Rules {
         if commit.what == What::Message && (is_written || !self.command) {
             state.command = Some(Command::Acked);
         }
-        // Nobody else writes under its epoch, so what is there of it is what an earlier attempt wrote.
+        // No other writer uses its epoch, so the log has the records of an earlier attempt.
         let is_there = task.log.get(commit.expected).is_some_and(|record| record.epoch == commit.epoch);
         Some((commit, is_written || is_there))
     }
 }
 
 impl Node {
-    /// A runner hears what became of its commit; the process that sent it may be gone.
+    /// A runner receives the result of its commit. The process that sent the commit may have ended.
     fn answered(&mut self, outcome: Option<(Commit, bool)>) {
         let Some((commit, is_there)) = outcome else { return };
         let Some(runner) = &mut self.runner else { return };

@@ -1,4 +1,4 @@
-//! What becomes of tasks that nobody wants any more, and of agents that say nothing.
+//! Deletion and expiry of old tasks, and silent agents.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -25,7 +25,7 @@ use crate::{rigged::Rigged, support::*};
 
 const SOON: Duration = Duration::from_millis(300);
 
-/// Does what it is told: asks, ends, waits in its turn, or says a word now and then.
+/// Follows its message: asks, ends, waits during its turn, or emits events at intervals.
 fn agent() -> EngineBuilder {
     builder(|turn| async move {
         let text = turn.message().text();
@@ -121,7 +121,7 @@ async fn an_answer_in_time_saves_it() {
     assert_state(&send(&engine, follow(&task, "enough")).await.unwrap(), TaskState::Completed);
 }
 
-/// A message comes just when its task is to be ended, and begins a turn that takes its time.
+/// A message arrives at the moment of the expiry of its task, and starts a turn.
 #[tokio::test]
 async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
     let store = Rigged::new();
@@ -136,7 +136,7 @@ async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
         }
     })
     .await;
-    // Somebody else has asked the client something new, and then it answers.
+    // Another node has asked the client again, and then the client answers.
     let stored = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
     let status = TaskStatus { timestamp: Some(Timestamp::now()), ..TaskStatus::new(TaskState::InputRequired) };
     let update = TaskStatusUpdateEvent { status, ..Default::default() };
@@ -218,12 +218,12 @@ async fn a_turn_that_is_canceled_is_not_silent() {
 
 #[tokio::test]
 async fn a_turn_that_waits_for_its_client_may_do_so_for_as_long_as_a_question() {
-    // Longer than an agent may be silent,
+    // Longer than the idle timeout,
     let engine = agent().limits(limits()).build();
     let task = send(&engine, at_once(Message::user("wait for credentials"))).await.unwrap();
     sleep(SOON * 3).await;
     assert_state(&get(&engine, &task).await, TaskState::AuthRequired);
-    // but not for ever, where there is a limit.
+    // but not without end, if there is a limit.
     let mut silent = limits();
     silent.stall_timeout = Some(SOON / 10);
     let engine = agent().limits(silent).housekeeping(expiring()).build();
@@ -260,7 +260,7 @@ async fn old_tasks_go_by_the_rule_of_their_tenant() {
     assert_eq!(left, [(String::new(), TaskState::Failed), ("keeps".to_owned(), TaskState::Completed)]);
 }
 
-/// What cannot be deleted keeps nothing else from going, and is told in the end.
+/// A task that cannot be deleted does not block other tasks. The error is reported at the end.
 #[tokio::test]
 async fn a_rule_that_fails_keeps_no_other_from_its_turn() {
     let store = Rigged::new();
@@ -339,7 +339,7 @@ async fn questions_that_cannot_be_ended_are_in_nobodys_way() {
     assert_state(&until_ended(&engine, &damaged[0]).await, TaskState::Failed);
 }
 
-/// The clock of one of the nodes may be wrong: how old something is goes by that of the store.
+/// The clock of a node may be wrong: the age of a task is measured by the clock of the store.
 #[tokio::test]
 async fn what_is_old_is_so_by_the_clock_of_the_store() {
     let hour = 3_600_000;

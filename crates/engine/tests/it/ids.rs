@@ -1,4 +1,4 @@
-//! Ids from outside: how long they may be.
+//! The length and form of ids in requests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use nuncio_model::{
 
 use crate::{push::Anywhere, support::*};
 
-/// The fields that a call is refused for.
+/// The fields for which a call is refused.
 async fn wrong(request: Request) -> Vec<String> {
     let engine = builder(|turn| async move { turn.complete("done").await })
         .push_guard(Arc::new(Anywhere))

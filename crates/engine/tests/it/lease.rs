@@ -1,4 +1,4 @@
-//! A node that cannot say that it lives stops what it runs, before others run it.
+//! A node that cannot renew its lease stops its turns before other nodes run them.
 
 use std::{
     sync::{
@@ -21,7 +21,7 @@ use crate::support::*;
 
 const LEASE: Duration = Duration::from_secs(12);
 
-/// Counts the turns that are under way.
+/// Counts the running turns.
 struct UnderWay(Arc<AtomicUsize>);
 
 impl UnderWay {
@@ -44,7 +44,7 @@ struct Node {
 }
 
 impl Node {
-    /// A node whose agent answers `now`, talks for ever at `talk`, and is silent for ever at anything else.
+    /// A node whose agent answers `now`, emits without end at `talk`, and is silent for all other messages.
     async fn of(memory: &SharedMemory, with: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
         let store = Arc::new(memory.node().await);
         let turns = Arc::<AtomicUsize>::default();
@@ -86,7 +86,7 @@ async fn until(is_so: impl Fn() -> bool) {
     .await;
 }
 
-/// The store says no, or says nothing.
+/// The store refuses, or does not answer.
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_cut_off_when_the_lease_is_over_by_the_nodes_own_clock() {
     for away in [MemoryNode::cut_off, MemoryNode::stall] {
@@ -107,7 +107,7 @@ async fn a_turn_is_cut_off_when_the_lease_is_over_by_the_nodes_own_clock() {
     }
 }
 
-/// Nothing more of the task is stored in this time, as this engine sees it.
+/// Waits this time, and checks that no record is stored meanwhile.
 async fn assert_is_held_up(engine: &Engine, task: &Task, time: Duration) {
     let length = async || get(engine, task).await.artifacts[0].parts.len();
     let before = length().await;
@@ -115,7 +115,7 @@ async fn assert_is_held_up(engine: &Engine, task: &Task, time: Duration) {
     assert_eq!(length().await, before, "the turn is held up");
 }
 
-/// The one turn of a node whose store says nothing any more has gone by the end of its lease.
+/// The turn of a node whose store does not answer ends with the lease.
 async fn assert_is_cut_off(node: &Node) {
     assert_eq!(node.turns(), 1);
     node.store.stall(true);
@@ -125,7 +125,7 @@ async fn assert_is_cut_off(node: &Node) {
     assert!(took <= LEASE + Duration::from_millis(10), "{took:?}");
 }
 
-/// An event of the turn cannot be written, or has a reader that holds it up.
+/// An event of the turn cannot be written, or waits for a slow reader.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
     for is_read in [false, true] {
@@ -143,7 +143,7 @@ async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
     }
 }
 
-/// It is looked up whether a message from elsewhere came before.
+/// The node checks whether the message of a command is a duplicate.
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_waits_for_what_is_known_of_a_message_is_cut_off_with_the_lease() {
     let memory = SharedMemory::new(LEASE);
@@ -177,7 +177,7 @@ async fn nothing_begins_on_a_node_that_cannot_say_that_it_lives() {
     assert_state(&send(&a.engine, now()).await.unwrap(), TaskState::Completed);
 }
 
-/// A bus on which nobody is ever heard.
+/// A bus that delivers nothing.
 struct Deaf;
 
 #[async_trait::async_trait]

@@ -1,4 +1,4 @@
-//! The engine, driven as a binding drives it.
+//! Tests of the engine through its public interface, as bindings use it.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 

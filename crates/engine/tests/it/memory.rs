@@ -1,4 +1,4 @@
-//! What is in memory is bounded by bytes: what is kept for readers, and what turns hold.
+//! Limits of memory in bytes: for readers, and for turns.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -19,7 +19,7 @@ use crate::{rigged::Rigged, support::*};
 
 const CHUNK: usize = 16 * 1024;
 
-/// Writes as many chunks as the message says.
+/// Writes the number of chunks in the message.
 async fn write(turn: Turn) -> Result<(), AgentError> {
     turn.begin().await?;
     let mut artifact = turn.artifact("out");
@@ -44,7 +44,7 @@ async fn until(condition: impl Fn() -> bool) {
     .await;
 }
 
-/// Whether these are all chunks of a stream, each once and in order, and its end.
+/// Checks that a stream has each chunk once and in order, and its end.
 fn assert_whole(events: &[Arc<StreamEvent>], chunks: usize) {
     let numbers: Vec<_> = events.iter().map(|event| event.sequence.unwrap()).collect();
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
@@ -71,7 +71,7 @@ async fn a_task_keeps_no_more_bytes_for_a_stuck_reader_than_its_window_has() {
         }
     })
     .await;
-    // What comes of one step of the agent is on top: the words that its queue has room for.
+    // One step of the agent can exceed the limit by the capacity of its queue.
     assert!(most > 0 && most <= window + 256 * 1024 + 2 * CHUNK, "{most}");
     assert_whole(&rest(stuck).await, 200);
     until(|| engine.kept_bytes() == 0).await;
@@ -84,7 +84,7 @@ async fn streams_that_nobody_reads_keep_no_more_than_they_may_and_are_in_nobodys
     let engine = writing(|limits| (limits.kept_bytes, limits.slow_reader) = (MOST, Duration::from_mins(10)));
     let open = (0..STREAMS).map(|_| stream(&engine, Message::user("100")));
     let mut unread: Vec<EventStream> = join_all(open).await.into_iter().map(Result::unwrap).collect();
-    // Each has seen a little.
+    // Each reader has read a little.
     for events in &mut unread {
         next(events).await;
     }
@@ -96,11 +96,12 @@ async fn streams_that_nobody_reads_keep_no_more_than_they_may_and_are_in_nobodys
         }
     })
     .await;
-    // All have 98 MB of events. On top is an event for each reader, and what two tasks say before somebody looks.
+    // All streams have 98 MB of events. The limit can be exceeded by one event per reader, and by the events of two
+    // tasks before a check.
     let at_rest = MOST + STREAMS * (CHUNK + 1024);
     assert!(most > MOST / 4 && most < at_rest + 2 * (256 * 1024 + 2 * CHUNK), "{most}");
     assert!(engine.kept_bytes() <= at_rest, "{}", engine.kept_bytes());
-    // Nobody waited for ten minutes; and whoever reads is served from memory.
+    // No writer waited for ten minutes, and readers read from memory.
     let task = send(&engine, SendMessageRequest::new(Message::user("3"))).await.unwrap();
     assert_eq!(task.artifacts[0].parts.len(), 3);
     assert_whole(&rest(stream(&engine, Message::user("50")).await.unwrap()).await, 50);
@@ -121,7 +122,7 @@ async fn a_reader_takes_little_at_a_time_where_readers_have_taken_much() {
         let mut unread = stream(&engine, Message::user("100")).await.unwrap();
         next(&mut unread).await;
         until(|| engine.running() == 0).await;
-        // Its events are in the store alone, where they were cut.
+        // The reader was evicted, and reads its events from the store.
         assert_whole(&rest(unread).await, 100);
         until(|| engine.kept_bytes() == 0).await;
         store.reads.load(Ordering::Acquire)
@@ -138,7 +139,7 @@ async fn a_large_task_that_has_ended_is_not_held_for_readers_of_its_events() {
     let StreamResponse::Task(task) = &first.response else { panic!("{first:?}") };
     until(|| engine.running() == 0 && engine.held_bytes() == 0).await;
     assert_eq!(engine.live_tasks(), 1, "its events are yet to be read");
-    // It is there for whoever wants it.
+    // Later callers can read the task.
     assert_eq!(get(&engine, task).await.artifacts[0].parts.len(), 200);
     let error = cancel(&engine, task).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskNotCancelable);
@@ -174,7 +175,7 @@ fn is_refused(outcome: Result<Task, Error>, limit: &str) {
     assert_eq!(error.metadata()["limit"], limit);
 }
 
-/// An agent whose turns wait until they are canceled, or for a permit of this gate.
+/// An agent whose turns wait for a cancel, or for a permit of this gate.
 fn waiting(change: impl FnOnce(&mut Limits)) -> (Engine, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
@@ -206,20 +207,20 @@ async fn messages_of_turns_and_in_queues_are_limited_by_their_bytes() {
     assert_eq!(engine.held_bytes(), 6 * KIB);
     let more = |task: &Task, bytes| at_once(follow(task, &"x".repeat(bytes)).message);
     task_of(&engine, "alice", more(&task, 4 * KIB)).await.unwrap();
-    // Neither a turn nor a place behind one.
+    // Neither a turn nor a waiting place is available.
     is_refused(task_of(&engine, "alice", of_size(KIB)).await, "held_bytes_per_caller");
     is_refused(task_of(&engine, "alice", more(&task, KIB)).await, "held_bytes_per_caller");
-    // Small ones are no matter.
+    // Small messages are not counted.
     task_of(&engine, "alice", of_size(KIB - 1)).await.unwrap();
     let of_bob = task_of(&engine, "bob", of_size(5 * KIB)).await.unwrap();
     is_refused(task_of(&engine, "bob", more(&of_bob, KIB)).await, "held_bytes");
     is_refused(task_of(&engine, "carol", of_size(KIB)).await, "held_bytes");
-    // What ends a task is let in.
+    // The end of a task is always accepted.
     let canceled = task_of(&engine, "bob", CancelTaskRequest::new(of_bob.id)).await.unwrap();
     assert_state(&canceled, TaskState::Canceled);
     until(|| engine.held_bytes() == 10 * KIB).await;
     task_of(&engine, "carol", of_size(5 * KIB)).await.unwrap();
-    // A turn that is over holds nothing.
+    // An ended turn uses no memory.
     gate.add_permits(99);
     until(|| engine.running() == 0).await;
     assert_eq!(engine.held_bytes(), 0);
@@ -239,7 +240,7 @@ async fn a_task_at_work_that_grows_beyond_what_its_caller_may_hold_fails_and_no_
     assert!((30..40).contains(&kept), "what there was room for is kept: {kept}");
     assert_whole(&rest(events(of_bob.unwrap())).await, 30);
     until(|| engine.running() == 0 && engine.held_bytes() == 0).await;
-    // There is room again, and what was large before does not keep its task from its end.
+    // Memory is available again, and the size of a task does not prevent its end.
     let task = task_of(&engine, "alice", SendMessageRequest::new(Message::user("30"))).await.unwrap();
     assert_state(&task, TaskState::Completed);
 }
@@ -253,7 +254,7 @@ async fn a_large_task_that_waits_for_its_client_goes_on_once_there_is_room_for_i
     assert_state(&task, TaskState::InputRequired);
     until(|| engine.live_tasks() == 0).await;
     assert_eq!(engine.held_bytes(), 0);
-    // The message of another, and its task.
+    // The memory of the message and of the task.
     let other = send(&engine, of_size(190 * KIB)).await.unwrap();
     until(|| engine.held_bytes() > 380 * KIB).await;
     is_refused(send(&engine, at_once(follow(&task, "go on").message)).await, "held_bytes");

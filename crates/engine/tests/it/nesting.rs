@@ -1,4 +1,4 @@
-//! How deep data and metadata may nest: what callers send, and what agents say.
+//! The depth of nested data and metadata of requests and agents.
 
 use nuncio_engine::Limits;
 use nuncio_model::{
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::*;
 
-/// As many lists and objects within one another.
+/// A value with this number of nested lists and objects.
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!("x"), |inner, level| if level % 2 == 0 { json!([1, inner]) } else { json!({"k": inner}) })
 }
@@ -19,7 +19,7 @@ fn members(levels: usize) -> Struct {
     [("k".to_owned(), nested(levels - 1))].into_iter().collect()
 }
 
-/// A message that has everything that nests.
+/// A message with all fields that can nest.
 fn message(levels: usize) -> Message {
     let part = Part::data(nested(levels)).with_metadata(members(levels));
     Message { parts: vec![Part::text("x"), part], ..Message::user("x") }.with_metadata(members(levels))
@@ -50,7 +50,7 @@ async fn a_call_that_nests_too_deep_is_refused_and_names_its_fields() {
     assert_eq!((task.state(), &task.history[0].parts), (TaskState::Completed, &message(30).parts));
 }
 
-/// All that an agent can say, with everything in it that nests.
+/// All events of an agent, with all fields that can nest.
 fn replies(levels: usize) -> Vec<(&'static str, StreamResponse)> {
     let metadata = || Some(Box::new(members(levels)));
     let artifact = |artifact| TaskArtifactUpdateEvent { artifact, ..Default::default() };
@@ -81,7 +81,7 @@ fn replies(levels: usize) -> Vec<(&'static str, StreamResponse)> {
         ("status.message.parts[0].data", StreamResponse::StatusUpdate(status(Some(parts(data()))))),
         ("status.message.metadata", StreamResponse::StatusUpdate(status(Some(message_of(metadata()))))),
         ("metadata", StreamResponse::StatusUpdate(TaskStatusUpdateEvent { metadata: metadata(), ..status(None) })),
-        // A bare message, before there is a task.
+        // A bare message, before the task exists.
         ("message.parts[0].data", StreamResponse::Message(parts(data()))),
         ("message.parts[0].metadata", StreamResponse::Message(parts(marked()))),
     ]

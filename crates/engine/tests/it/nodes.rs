@@ -1,4 +1,4 @@
-//! The store that nodes of one process share against the contract of clusters.
+//! The test suite of clusters for the store of several nodes in one process.
 
 use std::time::Duration;
 

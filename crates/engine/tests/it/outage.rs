@@ -1,4 +1,4 @@
-//! Stores that fail in every way: nobody waits for ever, and no task stays at work.
+//! Failing stores: all callers get an answer, and all tasks end.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
@@ -18,7 +18,7 @@ use crate::{
     support::*,
 };
 
-/// A store is tried again for as long as a test may take, unless the test says otherwise.
+/// The store is retried for the whole test, unless the test sets another time.
 fn patient() -> Limits {
     let mut limits = Limits::default();
     limits.commit_retry = Duration::from_secs(20);
@@ -50,7 +50,7 @@ async fn tasks(engine: &Engine) -> Vec<Task> {
     page.tasks
 }
 
-/// Waits until there are tasks, and every one has ended or is parked.
+/// Waits until there are tasks, and each of them has ended or is interrupted.
 async fn all_rest(engine: &Engine) -> Vec<Task> {
     within(async {
         loop {
@@ -105,7 +105,7 @@ async fn a_task_whose_creation_failed_is_forgotten() {
     store.commits([Fate::Fails]);
     let error = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
     assert_eq!((error.kind(), error.metadata().contains_key("taskId")), (ErrorKind::Unavailable, true));
-    // One that is gone is not in the way of one that can be settled.
+    // A deleted task does not block other tasks.
     store.commits([Fate::Goes, Fate::Fails]);
     send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap_err();
     let tasks = all_rest(&engine).await;
@@ -135,7 +135,7 @@ async fn whichever_commit_fails_for_good_everybody_is_told_and_the_task_ends() {
             let last = seen.last().expect("a snapshot at least");
             assert!(last.is_err(), "{fate:?} of commit {failing}: {last:?}");
             let task = &all_rest(&engine).await[0];
-            // Where the first of them was not written, the message never came to the task.
+            // If the first commit was not written, the message is not in the task.
             let is_untouched = failing == 1 && fate != Fate::FailsAfterWriting;
             assert!(task.state().is_terminal() || is_untouched && history(task) == ["ask"]);
             quiet(&engine).await;
@@ -143,7 +143,7 @@ async fn whichever_commit_fails_for_good_everybody_is_told_and_the_task_ends() {
     }
 }
 
-/// No failure for good leaves a task at work: it is settled, over and over if it must be.
+/// Permanent failures leave no running task: each task is settled, repeatedly if necessary.
 #[tokio::test]
 async fn a_task_whose_commit_is_refused_for_good_does_not_stay_at_work() {
     for fates in [vec![Fate::Goes, Fate::Conflicts], vec![Fate::Goes, Fate::Fails, Fate::Conflicts]] {
@@ -247,7 +247,7 @@ async fn a_cancel_in_an_outage_is_to_be_repeated() {
     assert!(error.retry_after().is_some(), "{error:?}");
     assert!(error.message().ends_with("cancel it again") && !error.message().contains("message"), "{error}");
     store.full.store(false, Ordering::Release);
-    // Who does so finds it canceled, or failed in between.
+    // The caller finds the task canceled, or failed.
     match cancel(&engine, &task).await {
         Ok(task) => assert_state(&task, TaskState::Canceled),
         Err(error) => assert_eq!(error.kind(), ErrorKind::TaskNotCancelable, "{error}"),
@@ -279,7 +279,7 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
     while store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap().sequence < 3 {
         yield_now().await;
     }
-    // The next commit is written, and the engine does not know. The reader has records in memory that it has not read.
+    // The next commit is written, and the engine does not know this. The reader has unread records in memory.
     store.commits([Fate::FailsAfterWriting]);
     opened.add_permits(1);
     within(async {
@@ -288,7 +288,7 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
         }
     })
     .await;
-    // Its turn was cut off, which whoever comes next is told.
+    // The turn was cut off, and the next claim reports this.
     let error = send(&engine, follow(&task, "more")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{error:?}");
     assert_state(&get(&engine, &task).await, TaskState::Failed);
@@ -298,7 +298,7 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
     let mut seen: Vec<_> = snapshot.artifacts.iter().map(Artifact::text).collect();
     while let Some(event) = within(events.next()).await {
         let event = event.unwrap();
-        // Messages take a number each, and readers do not see them.
+        // Messages take sequence numbers, and readers do not see them.
         assert!(event.sequence.unwrap() > last);
         last = event.sequence.unwrap();
         if let StreamResponse::ArtifactUpdate(update) = &event.response {
@@ -308,8 +308,7 @@ async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it
     assert_eq!(seen, ["a", "b"]);
 }
 
-/// Says the text of its message when the gate lets it, and notes which turns it ran. It goes on after a crash if it
-/// can.
+/// Emits the text of its message when the gate permits, and records its turns. The agent can resume.
 struct Gated {
     gate: Arc<Semaphore>,
     turns: Arc<Mutex<Vec<(String, bool)>>>,
@@ -338,8 +337,7 @@ struct Outage {
     task: Task,
 }
 
-/// A task that was given up in an outage: one message had its turn then, another that was acknowledged waited for its
-/// own.
+/// A task that was given up in an outage: one message had its turn, and another accepted message waited.
 async fn outage(resumes: bool) -> Outage {
     let store = Rigged::new();
     let (gate, turns) = (Arc::new(Semaphore::new(0)), Arc::default());
@@ -360,8 +358,8 @@ async fn outage(resumes: bool) -> Outage {
     Outage { engine, store, gate, turns, task }
 }
 
-/// Nothing is said to the client of `two`, who was told that it counts: so it has its turn, after the one that was cut
-/// off, whoever comes first after the outage.
+/// The client of `two` was told that the message counts. So the message has its turn, after the turn that was cut off,
+/// whatever comes first after the outage.
 #[tokio::test]
 async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_waited_have_theirs() {
     for comes in [true, false] {
@@ -369,7 +367,7 @@ async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_wai
         gate.add_permits(10);
         let mut expected = vec![("one".to_owned(), false), ("one".to_owned(), true), ("two".to_owned(), false)];
         if comes {
-            // Before the task is settled by who tends to those that were given up.
+            // Before the recovery queue settles the task.
             assert_state(&send(&engine, follow(&task, "three")).await.unwrap(), TaskState::Completed);
             expected.push(("three".to_owned(), false));
         }
@@ -380,7 +378,7 @@ async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_wai
     }
 }
 
-/// What the agent cannot take up again fails, and what waited behind it is in the history; as after a crash.
+/// As after a crash, a turn that cannot resume fails, and the waiting message is in the history.
 #[tokio::test]
 async fn after_an_outage_a_turn_that_cannot_be_taken_up_again_fails() {
     for comes in [true, false] {

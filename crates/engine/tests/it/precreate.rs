@@ -1,4 +1,4 @@
-//! Tasks whose id is settled before they begin.
+//! Tasks with a given id.
 
 use std::{
     sync::{
@@ -23,7 +23,7 @@ use crate::{
     support::*,
 };
 
-/// A message to the task `id`, which the message creates if it does not exist.
+/// A message to the task `id`, which the message creates if necessary.
 fn request(id: &str, call: impl Into<Call>) -> Request {
     let metadata = [("made-by".to_owned(), Value::from("test"))].into_iter().collect();
     let new_task = NewTask { id: TaskId::from(id), metadata: Some(Box::new(metadata)), webhooks_of: None };
@@ -41,7 +41,7 @@ async fn begin(engine: &Engine, id: &str, text: &str) -> Result<Task, Error> {
     ask_for(engine, request(id, SendMessageRequest::new(Message::user(text)))).await
 }
 
-/// Asks for more until it is told to stop, and says whether there was a task before.
+/// Asks for input until it is told to stop, and says whether the task existed before.
 async fn asks(turn: Turn) -> Result<(), AgentError> {
     let seen = turn.task().map_or_else(|| "nothing".to_owned(), |task| task.history.len().to_string());
     match turn.message().text().as_str() {
@@ -54,7 +54,7 @@ fn said(task: &Task) -> String {
     task.status.message.as_deref().map(Message::text).unwrap_or_default()
 }
 
-/// The task in the store, once it has ended or rests.
+/// The task in the store after its end or interruption.
 async fn at_rest(engine: &Engine, id: &str) -> Task {
     let task = Task::new(id.into(), "".into());
     within(async {
@@ -94,7 +94,7 @@ async fn a_message_to_one_that_is_there_goes_on_with_it() {
     assert_eq!((&second.id, &second.context_id, &second.metadata), (&first.id, &first.context_id, &first.metadata));
     assert_eq!(history(&second), ["start", "saw nothing", "more"]);
     assert_eq!(said(&second), "saw 3");
-    // And so does one that says nothing of beginnings.
+    // A message without a new task also reaches the task.
     let last = send(&engine, follow(&first, "stop")).await.unwrap();
     assert_state(&last, TaskState::Completed);
 
@@ -181,7 +181,7 @@ async fn an_id_of_another_scope_is_not_found_and_tells_nothing() {
     let foreign = Request { scope: other_scope(), ..request("settled", SendMessageRequest::new(Message::user("x"))) };
     let error = ask_for(&engine, foreign).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TaskNotFound);
-    // As that of an id that nobody has.
+    // The same error as for an id that no task has.
     let missing = Error::task_not_found("settled");
     assert_eq!((error.message(), error.metadata()), (missing.message(), missing.metadata()));
     assert_eq!(get(&engine, &task).await, before);
@@ -200,7 +200,7 @@ async fn a_message_that_is_refused_founds_nothing() {
     .store(Arc::clone(&store) as _)
     .limits(limits)
     .build();
-    // A webhook where none can be.
+    // A webhook of an agent without push notifications.
     let configuration = SendMessageConfiguration {
         task_push_notification_config: Some(TaskPushNotificationConfig {
             url: "http://x".into(),
@@ -211,7 +211,7 @@ async fn a_message_that_is_refused_founds_nothing() {
     let with_hook = SendMessageRequest::new(Message::user("x")).with_configuration(configuration);
     let error = ask_for(&engine, request("hooked", with_hook)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PushNotificationNotSupported);
-    // One turn too many.
+    // One turn above the limit.
     let running = send(&engine, at_once(Message::user("x"))).await.unwrap();
     let error = begin(&engine, "crowded", "x").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
@@ -245,7 +245,7 @@ async fn a_store_that_fails_founds_nothing_and_is_asked_again_by_the_next() {
 
 #[tokio::test]
 async fn one_that_its_message_does_not_reach_is_settled() {
-    // The message is refused by the claim, or by the commit, or the task is created and the caller does not learn of it.
+    // The claim or the commit refuses the message, or the task is created and the caller does not learn this.
     let failures: [(&[Fate], &[Fate]); 4] = [
         (&[], &[Fate::Fails]),
         (&[], &[Fate::Conflicts]),
@@ -296,7 +296,7 @@ async fn a_caller_who_leaves_at_any_moment_leaves_no_task_at_work() {
     }
 }
 
-/// The store has a queue, as those do that write in groups: the commit is made though its caller has left.
+/// The store has a queue, like stores with group commits: the commit is written although its caller has left.
 #[tokio::test(start_paused = true)]
 async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_task_at_work() {
     let store = Rigged::new();
@@ -309,7 +309,7 @@ async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_ta
         yield_now().await;
     }
     drop(call);
-    // Longer than it takes until somebody looks after tasks that were given up.
+    // Longer than the delay of the recovery queue.
     sleep(Duration::from_secs(5)).await;
     assert!(store.inner().load(&Scope::open(), &"settled".into()).await.unwrap().is_none());
     queue.add_permits(10);
@@ -324,7 +324,7 @@ async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_ta
     assert!(said(&task).ends_with("did not reach it"), "{}", said(&task));
 }
 
-/// The task is as good as before for the next message, for a moment; then it fails, as nobody begins it.
+/// The task is available for the next message for a moment. Then it fails without a message.
 #[tokio::test(start_paused = true)]
 async fn one_whose_message_is_refused_is_settled() {
     let store = Rigged::new();
@@ -348,7 +348,7 @@ async fn one_whose_message_is_refused_is_settled() {
     assert_eq!(store.orphans(10).await.unwrap(), []);
 }
 
-/// Goes on after a crash, and notes what it saw.
+/// An agent that resumes, and records the tasks of its turns.
 struct Resumes(Arc<Mutex<Vec<Option<usize>>>>);
 
 impl Agent for Resumes {
@@ -364,7 +364,7 @@ impl Agent for Resumes {
 
 #[tokio::test]
 async fn one_that_a_crash_left_without_a_message_fails_at_the_next_start_whatever_the_agent_can() {
-    // What a crash leaves: the task was created, and has no message.
+    // The state after a crash: the task was created, and has no message.
     let store = Rigged::new();
     let before = builder(asks).store(Arc::clone(&store) as _).build();
     let mut call = Box::pin(before.call(request("settled", SendMessageRequest::new(Message::user("start")))));
@@ -441,7 +441,7 @@ async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
         .map(|it| (it.id.as_ref().unwrap().as_str(), it.task_id.as_ref().unwrap().as_str(), it.token.as_deref()))
         .collect();
     assert_eq!(known, [("after", "after", Some("secret")), ("named", "after", Some("secret"))]);
-    // Those of a task of somebody else are nobody's.
+    // The webhooks of a task in another scope are not copied.
     let mut others = request("other", SendMessageRequest::new(Message::user("stop")));
     others.new_task.as_mut().unwrap().webhooks_of = Some("before".into());
     others.scope.principal = nuncio_model::Principal::named("mallory");

@@ -1,5 +1,5 @@
-//! Random agents, random clients that come and go at random moments, random failures of the store: whatever they do,
-//! the log of each task is whole, everybody sees it, and nothing is left behind.
+//! Random agents, random clients with random delays, and random failures of the store. The log of each task stays
+//! complete, all clients see the same log, and no task is left running.
 
 mod agent;
 mod check;
@@ -27,7 +27,7 @@ use crate::{
 
 #[derive(Debug, Clone)]
 struct Case {
-    /// What the agent does in a turn; a message names which of them.
+    /// The actions of the agent in a turn. A message selects a script.
     scripts: Vec<Vec<Step>>,
     ops: Vec<Op>,
     commits: Vec<Fate>,
@@ -121,8 +121,7 @@ impl Case {
         let world = World::new(engine.clone(), self.scripts.len());
         let ops: Vec<_> = self.ops.iter().map(|op| tokio::spawn(Arc::clone(&world).perform(op.clone()))).collect();
         within(async {
-            // Until all have what they wanted, tasks that wait for somebody are canceled, also those that come to be
-            // late.
+            // Until all clients are done, tasks that wait for input are canceled, including later tasks.
             while !ops.iter().all(tokio::task::JoinHandle::is_finished)
                 || engine.running() > 0
                 || open(&engine).await.next().is_some()
@@ -172,7 +171,7 @@ fn on_two_threads() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// A store that nearly always does what it is told.
+/// A store that fails rarely.
 fn moody() -> impl Strategy<Value = Fate> + Clone {
     prop_oneof![
         12 => Just(Fate::Goes),

@@ -137,7 +137,7 @@ async fn a_page_holds_no_more_configurations_than_a_task_may_have() {
     for _ in 0..3 {
         call(&before, config(&task)).await.unwrap();
     }
-    // The limit is lower now; who names no size still has them all.
+    // The limit is lower now. A list without a page size still has all configurations.
     let after = engine(2);
     for (page_size, expected) in [(0, 3), (1, 1), (2, 2), (3, 2), (i32::MAX, 2)] {
         let list = ListTaskPushNotificationConfigsRequest { task_id: task.id.clone(), page_size, ..Default::default() };
@@ -224,7 +224,7 @@ async fn follow_ups_register_webhooks_too_under_the_same_limit() {
     assert_eq!((&*error.metadata()["limit"], error.retry_after()), ("push_configs", None));
     let error = send(&engine, with_hook(follow(&task, "z"), "http://d")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidParams);
-    // Neither message has come to the task; one without an address counts as none.
+    // Neither message reached the task. A webhook without an address is ignored.
     assert_eq!(history(&get(&engine, &task).await), ["x", "what else?", "y"]);
     send(&engine, with_hook(follow(&task, "z"), "")).await.unwrap();
     assert_eq!(hooks(&engine, &task).await, 2);

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use crate::support::*;
 
-/// An engine whose first turn waits for the gate; what every turn does after that is the test's.
+/// An engine whose first turn waits for the gate. The test defines the rest of each turn.
 fn gated<F, R>(limits: Limits, run: F) -> (Engine, Arc<Semaphore>)
 where
     F: Fn(Turn) -> R + Send + Sync + 'static,
@@ -56,7 +56,7 @@ async fn no_more_than_so_many_wait() {
     assert_eq!(history(&task), ["start", "0", "1", "2", "start", "0", "1", "2", "last"]);
 }
 
-/// Too large, or sent before: they do not wait, and are in nobody's way.
+/// Oversized messages and duplicates do not wait, and do not block other messages.
 #[tokio::test]
 async fn messages_that_are_refused_do_not_count_among_those_that_wait() {
     let limits = {
@@ -111,12 +111,12 @@ async fn a_turn_that_waited_begins_with_a_task_that_is_at_work() {
         let (engine, request) = (engine.clone(), follow(&task, "second"));
         async move { send(&engine, request).await }
     });
-    // The message is in the log before the first turn parks.
+    // The message is in the log before the first turn ends.
     while get(&engine, &task).await.history.len() < 2 {
         tokio::task::yield_now().await;
     }
     gate.add_permits(1);
-    // Its turn says nothing of the state, so the task is done; it does not wait for the client.
+    // The turn sets no status, so the task completes and does not wait for the client.
     assert_state(&within(waiting).await.unwrap().unwrap(), TaskState::Completed);
     assert_eq!(
         summaries(&rest(events).await),

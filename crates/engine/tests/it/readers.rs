@@ -1,4 +1,4 @@
-//! Readers that are slow, stuck, or gone.
+//! Slow, blocked and dropped readers.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -20,7 +20,7 @@ async fn chunks(turn: &Turn, count: usize) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// An engine whose agent writes so many chunks at each opening of the gate.
+/// An engine whose agent writes this number of chunks at each opening of the gate.
 fn gated(store: &Arc<Rigged>, limits: Limits, count: usize) -> (Engine, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
@@ -40,7 +40,7 @@ fn gated(store: &Arc<Rigged>, limits: Limits, count: usize) -> (Engine, Arc<Sema
     (engine, opened)
 }
 
-/// Waits until so many records are in the log.
+/// Waits until the log has this number of records.
 async fn until_written(store: &Rigged, task: &Task, sequence: u64) {
     use nuncio_engine::TaskStore as _;
     within(async {
@@ -58,7 +58,7 @@ fn limits(window: usize, slow_reader: Duration) -> Limits {
     limits
 }
 
-/// Longer than any test may take.
+/// Longer than any test.
 const FOR_EVER: Duration = Duration::from_mins(10);
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn many_stuck_readers_hold_a_task_up_no_longer_than_one() {
     let pause = Duration::from_millis(50);
     let (engine, gate) = gated(&store, limits(256, pause), 1);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
-    // Each is stuck at a place of its own.
+    // Each reader is blocked at another position.
     let mut stuck = Vec::new();
     for i in 0..100 {
         stuck.push(subscribe(&engine, &task).await.unwrap());
@@ -114,7 +114,7 @@ async fn a_reader_that_was_left_behind_and_has_caught_up_is_served_from_memory()
     let (engine, gate) = gated(&store, limits(64, Duration::from_millis(10)), 100);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
     let mut events = subscribe(&engine, &task).await.unwrap();
-    // The second hundred is written when the first has waited long enough for the reader.
+    // The second hundred is written after the first has waited for the slow reader.
     for written in [102, 202] {
         gate.add_permits(1);
         until_written(&store, &task, written).await;
@@ -141,7 +141,7 @@ async fn a_reader_that_reads_from_the_store_does_not_hold_its_task_up() {
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
     gate.add_permits(5);
     until_written(&store, &task, 502).await;
-    // It begins with what is only in the store, and meets the task there.
+    // The reader starts with records of the store, and continues in memory.
     let request = SubscribeToTaskRequest::new(task.id.clone());
     let request = Request { last_event: Some(1), ..Request::new(Scope::open(), request) };
     let Reply::Events(mut events) = engine.call(request).await.unwrap() else { panic!() };
@@ -163,7 +163,7 @@ async fn a_client_that_resumes_a_task_that_ends_meanwhile_gets_all_of_it() {
     let request = SubscribeToTaskRequest::new(task.id.clone());
     let request = Request { last_event: Some(2), ..Request::new(Scope::open(), request) };
     let Reply::Events(events) = within(engine.call(request)).await.unwrap() else { panic!() };
-    // The store keeps no records of a task that has ended.
+    // The store keeps no records of ended tasks.
     gate.close();
     quiet_turns(&engine).await;
     let seen = summaries(&rest(events).await);

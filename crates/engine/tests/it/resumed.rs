@@ -1,4 +1,4 @@
-//! Turns that a crash cut off, or kept from beginning.
+//! Turns that a crash cut off or prevented.
 
 use std::{
     future::pending,
@@ -18,7 +18,7 @@ use tokio::{sync::Semaphore, task::yield_now};
 
 use crate::{rigged::Rigged, support::*};
 
-/// Notes each turn, with whether it was run before, and is done.
+/// Records each turn and whether it runs again, and completes.
 struct Notes {
     turns: Arc<Mutex<Vec<(String, bool)>>>,
     resumes: bool,
@@ -35,7 +35,7 @@ impl Agent for Notes {
     }
 }
 
-/// The agent before the crash: it never gets done with a message that says so.
+/// The agent before the crash: some messages make its turn wait without end.
 fn before(store: &Arc<Rigged>) -> Engine {
     let agent = |turn: Turn| async move {
         match turn.message().text().as_str() {
@@ -66,7 +66,7 @@ async fn begin(engine: &Engine, text: &str) -> Task {
     send(engine, at_once(Message::user(text))).await.unwrap()
 }
 
-/// Sends more to the task, and gives it when it is in the log.
+/// Sends another message to the task, and returns the task when the message is in the log.
 async fn more(engine: &Engine, task: &Task, text: &str) {
     let request = SendMessageRequest { configuration: at_once(Message::user("")).configuration, ..follow(task, text) };
     send(engine, request).await.unwrap();
@@ -76,7 +76,7 @@ fn after(store: &Arc<Rigged>, agent: impl Agent) -> EngineBuilder {
     Engine::builder(agent).card(AgentCard::new("test", "Under test.")).store(Arc::clone(store) as _)
 }
 
-/// The server is gone and another one is there; gives the turns that it runs, and the task at its end.
+/// Replaces the server by another one. Returns the turns of the new server, and the task at its end.
 async fn crash(store: &Arc<Rigged>, task: &Task, resumes: bool) -> (Vec<(String, bool)>, Task) {
     *store.orphans.lock().unwrap() = vec![Orphan { scope: Scope::open(), id: task.id.clone() }];
     let turns = Arc::<Mutex<Vec<_>>>::default();
@@ -91,7 +91,7 @@ fn turns(expected: &[(&str, bool)]) -> Vec<(String, bool)> {
     expected.iter().map(|(text, resumed)| ((*text).to_owned(), *resumed)).collect()
 }
 
-/// A store with its logs, and one without those of tasks that rest.
+/// A store with logs, and a store without the logs of tasks at rest.
 fn stores() -> [Arc<Rigged>; 2] {
     [Rigged::new(), Rigged::over(MemoryStore::new())]
 }
@@ -118,7 +118,7 @@ async fn a_message_whose_turn_was_over_is_not_given_again() {
         let task = begin(&engine, "gated").await;
         more(&engine, &task, "two").await;
         more(&engine, &task, "three").await;
-        // The turn of the second has begun, which is known by a record after the messages.
+        // The turn of the second message has begun, as a record after the messages shows.
         within(async {
             while store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap().sequence < 6 {
                 yield_now().await;
@@ -234,10 +234,10 @@ async fn a_turn_that_is_run_again_goes_on_where_it_stopped() {
     assert_eq!(task.artifacts[0].text(), "0;1;2;3;4;5;6;7;8;9;");
 }
 
-/// What an agent is told of how its message was sent.
+/// The data of the request in a turn.
 type Told = (SendMessageRequest, Vec<Box<str>>);
 
-/// Notes how each message was sent, and gets done with those after the crash.
+/// Records the request of each message, and completes the turns after the crash.
 struct Asks {
     told: Arc<Mutex<Vec<Told>>>,
     is_after: bool,
@@ -265,7 +265,7 @@ impl Agent for Asks {
     }
 }
 
-/// A request that says all that one can.
+/// A request with all optional data.
 fn said(message: Message, text: &str) -> Request {
     let configuration = SendMessageConfiguration {
         accepted_output_modes: vec![format!("text/{text}")],
@@ -281,8 +281,8 @@ fn said(message: Message, text: &str) -> Request {
     request
 }
 
-/// The task has rested before, where it has; then two messages come, of which one waits. An agent that does not resume
-/// waits for its client, and has another turn all the same.
+/// The task has rested before, or not. Then two messages arrive, one of which waits. An agent that does not resume
+/// waits for its client, and still has another turn.
 async fn is_told_again(store: Arc<Rigged>, rests_before: bool, resumes: bool) {
     let told = Arc::<Mutex<Vec<Told>>>::default();
     let engine = |is_after| {
@@ -342,7 +342,7 @@ async fn a_message_is_given_again_as_it_was_sent() {
     }
 }
 
-/// Works on the first message until it may go on, and writes much for others.
+/// Works on the first message until the gate opens, and writes much for other messages.
 struct Verbose(Arc<Semaphore>);
 
 impl Agent for Verbose {

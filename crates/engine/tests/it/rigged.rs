@@ -1,4 +1,4 @@
-//! A store that pauses and fails as it is told.
+//! A store with pauses and failures on command.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -22,48 +22,47 @@ use nuncio_model::{
 };
 use tokio::{sync::Semaphore, task::yield_now};
 
-/// What becomes of a commit or a claim.
+/// The outcome of a commit or a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is written.
+    /// The call is written.
     Goes,
-    /// It is not written.
+    /// The call is not written.
     Fails,
-    /// It is written, and nobody hears of it.
+    /// The call is written, and its answer is lost.
     FailsAfterWriting,
-    /// Somebody else owns the task.
+    /// Another node owns the task.
     Conflicts,
-    /// The store can never hold it.
+    /// The store can never write the call.
     TooLarge,
     Panics,
 }
 
-/// A store in memory. Each call gives way to others before it does anything, so that a future that waits for it can be
-/// dropped there.
+/// A store in memory. Each call yields first, so that a test can drop a waiting future there.
 pub(crate) struct Rigged {
     inner: Arc<MemoryStore>,
-    /// Where there is one, commits wait here in a queue of the store's own, whether or not their callers still do.
+    /// If set, commits wait here in a queue of the store, even after their callers have left.
     pub(crate) queue: Mutex<Option<Arc<Semaphore>>>,
-    /// Where there is one, what was written waits here until it is told.
+    /// If set, the answers to commits wait here.
     pub(crate) answers_wait: Mutex<Option<Arc<Semaphore>>>,
-    /// Where there is one, an erasure waits here once it is done.
+    /// If set, the answers to erasures wait here.
     pub(crate) erasures_wait: Mutex<Option<Arc<Semaphore>>>,
-    /// Where there is one, what was loaded waits here until it is given.
+    /// If set, loaded tasks wait here before they are returned.
     pub(crate) loads_wait: Mutex<Option<Arc<Semaphore>>>,
-    /// Where there is one, claims wait here.
+    /// If set, claims wait here.
     pub(crate) claims_wait: Mutex<Option<Arc<Semaphore>>>,
     pub(crate) full: AtomicBool,
     commits: Mutex<VecDeque<Fate>>,
     claims: Mutex<VecDeque<Fate>>,
     pub(crate) orphans: Mutex<Vec<Orphan>>,
-    /// How often records were read.
+    /// The number of reads of records.
     pub(crate) reads: AtomicUsize,
     pub(crate) claimed: AtomicUsize,
-    /// The state of which tasks cannot be purged.
+    /// The state of tasks that cannot be purged.
     pub(crate) kept: Mutex<Option<TaskState>>,
-    /// How far its clock is ahead of ours, in milliseconds.
+    /// The difference between its clock and the system clock, in milliseconds.
     pub(crate) ahead: AtomicI64,
-    /// Tasks that nobody has let go of.
+    /// Tasks that were not released.
     at_work: Arc<Mutex<HashSet<TaskId>>>,
 }
 
@@ -92,12 +91,12 @@ impl Rigged {
         })
     }
 
-    /// The store without its whims.
+    /// The store without pauses and failures.
     pub(crate) fn inner(&self) -> &MemoryStore {
         &self.inner
     }
 
-    /// How many tasks nobody has let go of.
+    /// The number of tasks that were not released.
     pub(crate) fn at_work(&self) -> usize {
         self.at_work.lock().unwrap().len()
     }
@@ -123,22 +122,22 @@ impl Rigged {
         if is_queued { tokio::spawn(written).await.unwrap() } else { written.await }
     }
 
-    /// What becomes of the next commits; those after them go.
+    /// Sets the outcomes of the next commits. Later commits succeed.
     pub(crate) fn commits(&self, fates: impl IntoIterator<Item = Fate>) {
         *self.commits.lock().unwrap() = fates.into_iter().collect();
     }
 
-    /// How many of the fates of commits are left.
+    /// The number of outcomes that are left for commits.
     pub(crate) fn fates_left(&self) -> usize {
         self.commits.lock().unwrap().len()
     }
 
-    /// What becomes of the next claims; those after them go.
+    /// Sets the outcomes of the next claims. Later claims succeed.
     pub(crate) fn claims(&self, fates: impl IntoIterator<Item = Fate>) {
         *self.claims.lock().unwrap() = fates.into_iter().collect();
     }
 
-    /// A task that was at work when its server stopped.
+    /// A task that was running when its server stopped.
     pub(crate) async fn orphan(&self, id: &str) -> Orphan {
         let commit = at_work(id);
         let orphan = Orphan { scope: commit.scope.clone(), id: commit.id.clone() };
@@ -147,7 +146,7 @@ impl Rigged {
     }
 }
 
-/// Creates a task that is at work on its first message.
+/// Creates a task with a running turn for its first message.
 pub(crate) fn at_work(id: &str) -> Commit {
     let mut task = Task::new(id.into(), "context".into());
     task.history.push(Message::user("work"));
@@ -176,7 +175,7 @@ fn next(fates: &Mutex<VecDeque<Fate>>) -> Fate {
     fates.lock().unwrap().pop_front().unwrap_or(Fate::Goes)
 }
 
-/// Waits at a gate, where there is one.
+/// Waits at a gate, if there is one.
 async fn pass(gate: &Mutex<Option<Arc<Semaphore>>>) {
     let gate = gate.lock().unwrap().clone();
     if let Some(gate) = gate {

@@ -1,4 +1,4 @@
-//! Sending and waiting.
+//! Sends messages and waits for the outcome.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Stopping the engine, at any moment.
+//! Stops of the engine at all moments.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 
 use crate::{rigged::Rigged, support::*};
 
-/// Never ends, and could go on after a restart.
+/// Never ends, and can resume after a restart.
 struct Resumes;
 
 impl Agent for Resumes {
@@ -35,7 +35,7 @@ fn resuming() -> Engine {
     Engine::builder(Resumes).card(card).store(Rigged::new()).build()
 }
 
-/// An engine whose agent waits for ever, after a word or without one.
+/// An engine whose agent waits without end, after an event or without one.
 fn failing() -> Engine {
     let limits = {
         let mut limits = Limits::default();
@@ -96,8 +96,8 @@ async fn whoever_waits_for_a_turn_that_goes_on_later_is_told_so() {
     }
 }
 
-/// Its message is in the store, whether its turn runs or waits for it, so it must not be sent again; where it is not,
-/// it may be.
+/// If the message is in the store, the client must not send it again, whether its turn runs or waits. Otherwise the
+/// client can.
 #[tokio::test]
 async fn whoever_waits_for_a_task_that_is_stored_is_told_its_id() {
     let engine = resuming();
@@ -159,7 +159,7 @@ async fn an_agent_that_has_not_spoken_yet_is_cut_off_too() {
 async fn a_turn_that_has_not_begun_to_run_is_cut_off_too() {
     let engine = failing();
     for text in ["silent", "speak"] {
-        // Its runner is spawned and was not polled yet.
+        // The runner was spawned and not polled yet.
         let mut call = Box::pin(stream(&engine, Message::user(text)));
         assert!(poll!(&mut call).is_pending());
         drop(call);
@@ -230,7 +230,7 @@ async fn what_is_told_to_a_task_that_ends_while_it_stops_is_its_end() {
     assert!(["completed", "failed"].contains(&summaries(&rest(events).await).last().unwrap().as_str()));
 }
 
-/// What is not known to have its turn is not taken.
+/// A message without a certain turn is not accepted.
 #[tokio::test]
 async fn a_task_at_work_takes_no_message_while_the_engine_stops_but_a_cancel() {
     let engine = failing();

@@ -1,4 +1,4 @@
-//! The store in memory against the contract of stores.
+//! The test suite of stores for the store in memory.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ async fn a_long_log_is_cut_at_its_beginning_and_the_task_is_whole() {
     assert_eq!((stored.sequence, stored.task.artifacts[0].parts.len()), (100, 99));
 }
 
-/// It costs memory for as long as it waits, so it goes with those that were kept.
+/// A task that waits uses memory, so the limit applies to such tasks, too.
 #[tokio::test]
 async fn the_log_of_a_task_that_waits_goes_when_it_is_old() {
     let store = MemoryStore::new();

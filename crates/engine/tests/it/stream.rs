@@ -1,4 +1,4 @@
-//! Streams: order, completeness, and who sees what.
+//! Streams: order, completeness and visibility.
 
 use std::{sync::Arc, time::Duration};
 
@@ -142,7 +142,7 @@ async fn a_reader_that_stops_reading_holds_nobody_up_for_long() {
     let StreamResponse::Task(task) = &first.response else { panic!() };
     let events = rest(subscribe(&engine, task).await.unwrap()).await;
     assert_eq!(summary(events.last().unwrap()), "completed");
-    // It is served from the store, or told that it is too far behind; never with a gap.
+    // The reader reads from the store, or gets the error that it is too far behind. There is no gap.
     let mut last = first.sequence.unwrap();
     while let Some(event) = within(stuck.next()).await {
         match event {
@@ -260,7 +260,7 @@ async fn streams_are_refused_by_an_agent_that_does_not_stream() {
 async fn no_status_is_older_than_the_one_before() {
     let engine = engine(|turn: nuncio_engine::Turn| async move {
         turn.begin().await?;
-        // What was said is heard only after this.
+        // The event is only handled after this.
         std::thread::sleep(std::time::Duration::from_millis(5));
         turn.complete("done").await
     });

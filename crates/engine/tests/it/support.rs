@@ -1,4 +1,4 @@
-//! What the tests share: an engine around a function, and calls without ceremony.
+//! Helpers for tests: engines around a function, and short calls.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -46,7 +46,7 @@ pub(crate) async fn quiet(engine: &Engine) {
     .await;
 }
 
-/// Nothing here takes long: a test that waits for ever fails instead.
+/// Fails a test that takes too long.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("took too long")
 }

@@ -1,4 +1,5 @@
-//! What the store has and its writer has not heard of yet: others may have seen it there, so nobody is told otherwise.
+//! Records that the store has, while the writer does not know yet. Other callers may have read them from the store, so
+//! no caller may get an older state.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -12,7 +13,7 @@ use crate::{
     support::*,
 };
 
-/// The only task in the store, once it is there.
+/// The only task of the store, as soon as it exists.
 async fn stored(store: &Rigged) -> Task {
     let query = ListQuery { page_size: 1, ..ListQuery::default() };
     within(async {
@@ -125,7 +126,7 @@ async fn a_state_that_is_seen_in_the_store_is_read() {
     assert_state(&get(&engine, &task).await, TaskState::Completed);
 }
 
-/// The ids of the events of a stream, to its end.
+/// The event ids of a stream, up to its end.
 async fn sequences(events: nuncio_model::EventStream) -> Vec<u64> {
     rest(events).await.iter().filter_map(|event| event.sequence).collect()
 }

@@ -1,4 +1,5 @@
-//! Tasks that are at work in the store, with nobody at work on them, and nobody told: the net beneath all else.
+//! Zombie tasks: the store has them as running, but they have no runner. The periodic comparison finds and settles
+//! them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,7 +13,7 @@ use crate::{
     support::*,
 };
 
-/// The time between two looks of one node.
+/// The interval between two comparisons of a node.
 const PERIOD: Duration = Duration::from_secs(10);
 
 const LEASE: Duration = Duration::from_secs(6);
@@ -22,7 +23,7 @@ async fn asks(turn: Turn) -> Result<(), AgentError> {
     if turn.message().text() == "for ever" { std::future::pending().await } else { turn.ask("what else?").await }
 }
 
-/// Waits until a task has ended, but not for longer than this.
+/// Waits until a task has ended, with a time limit.
 async fn ends_within(engine: &Engine, id: &str, time: Duration) -> Task {
     let task = Task { id: id.into(), ..Task::default() };
     let begun = Instant::now();
@@ -38,14 +39,14 @@ async fn ends_within(engine: &Engine, id: &str, time: Duration) -> Task {
 
 #[tokio::test(start_paused = true)]
 async fn a_zombie_is_found_and_settled() {
-    // Where there are more than can be kept in mind, some wait for a later look.
+    // If there are more tasks than the queue can hold, some wait for a later comparison.
     for running_turns in [100_000, 1_000] {
         let mut limits = Limits::default();
         limits.running_turns = running_turns;
         let store = Rigged::new();
         let engine = builder(asks).store(Arc::clone(&store) as _).limits(limits).build();
         engine.recover().await.unwrap();
-        // There are more than are looked up at a time.
+        // More tasks than one page.
         for number in 0..2_500 {
             store.orphan(&number.to_string()).await;
         }
@@ -78,7 +79,7 @@ async fn a_look_that_fails_is_made_again() {
     let engine = builder(asks).store(Arc::clone(&node) as _).build();
     engine.recover().await.unwrap();
     node.commit(at_work("zombie")).await.unwrap();
-    // Shorter than a lease, and there when it looks for the second time.
+    // Shorter than a lease, so that the second comparison finds the task.
     sleep((LEASE * 2).saturating_sub(Duration::from_secs(1))).await;
     node.cut_off(true);
     sleep(Duration::from_secs(2)).await;
@@ -102,7 +103,7 @@ async fn each_node_looks_through_its_own() {
     assert_state(&get(&engines[0], &running).await, TaskState::Working);
 }
 
-/// Whoever comes before the net is told that the task was cut off, and has no turn on top of it.
+/// A message before the comparison learns that the task was cut off, and has no turn in addition.
 #[tokio::test]
 async fn a_message_to_a_zombie_settles_it() {
     let store = Rigged::new();

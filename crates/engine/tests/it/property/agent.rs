@@ -1,4 +1,4 @@
-//! An agent that does what a script says.
+//! An agent that follows a script.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What must hold when all is over.
+//! The properties after all clients are done.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use nuncio_model::{MessageId, Scope, StreamResponse, Task, TaskId, TaskState};
 use super::client::{Seen, World};
 use crate::rigged::Rigged;
 
-/// A task as its log tells it.
+/// A task, derived from its log.
 struct Story {
     records: Vec<Record>,
     /// The task after each record.
@@ -27,7 +27,7 @@ pub(super) async fn check(store: &Rigged, world: &World, tasks: &[Task]) {
     }
 }
 
-/// The log is numbered without a gap, begins with the task, folds to the task, and has one end, its last record.
+/// The log has no gap, begins with the task, folds to the task, and ends with its only terminal record.
 async fn story(store: &Rigged, task: &Task) -> Story {
     let records = store.inner().events_after(&Scope::open(), &task.id, 0, Portion::records(usize::MAX)).await.unwrap();
     let stored = store.inner().load(&Scope::open(), &task.id).await.unwrap().unwrap();
@@ -72,7 +72,7 @@ fn count(story: &Story, message: &MessageId) -> usize {
     last.history.iter().filter(|known| known.message_id == *message).count()
 }
 
-/// A stream is a snapshot and then the log, or the log from the event that the client has seen, without a gap.
+/// A stream is a snapshot with the following log, or the log after the last event of the client, without a gap.
 fn check_stream(seen: &Seen, stories: &HashMap<TaskId, Story>) {
     let Some(first) = seen.events.first() else { return };
     let (id, from) = match &first.response {

@@ -1,4 +1,4 @@
-//! Clients that call at random, and what they saw.
+//! Clients with random calls, and their observations.
 
 use std::{
     future::poll_fn,
@@ -22,13 +22,13 @@ use tokio::task::yield_now;
 #[derive(Debug, Clone)]
 pub(super) struct Op {
     pub(super) action: Action,
-    /// How long the client waits before it calls.
+    /// The delay of the client before its call.
     pub(super) delay: u8,
-    /// After how many polls it leaves.
+    /// The number of polls after which the client leaves.
     pub(super) polls: Option<u8>,
 }
 
-/// Messages name a script; what is done to a task names one of those that are known by then.
+/// A message selects a script, and an action on a task selects one of the known tasks.
 #[derive(Debug, Clone)]
 pub(super) enum Action {
     Send(u8),
@@ -43,20 +43,20 @@ pub(super) enum Action {
     List,
 }
 
-/// What one client saw.
+/// The observations of a client.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// The message that it sent, and whether it was told that it counts.
+    /// The sent message, and whether it was accepted.
     pub(super) sent: Option<MessageId>,
     pub(super) counts: bool,
-    /// The tasks that it was given, one by one, and whether the last is one that came to rest.
+    /// The received tasks, and whether the last one has come to rest.
     pub(super) tasks: Vec<Task>,
     pub(super) rests: bool,
     pub(super) events: Vec<Arc<StreamEvent>>,
     pub(super) streams: bool,
-    /// The event that it has seen before.
+    /// The last event before the subscription.
     pub(super) last_event: Option<u64>,
-    /// Whether its stream ends where its task asks for another message.
+    /// Whether the stream ends when its task asks for input.
     pub(super) ends_when_asked: bool,
     pub(super) has_ended: bool,
     pub(super) errors: Vec<Error>,
