@@ -62,8 +62,8 @@ use crate::{append, body};
 /// An acknowledged write survives any end of the process. With [`Synchronous::Full`], an acknowledged write also
 /// survives a crash of the machine. Only one store at a time can have a database open.
 ///
-/// A task is a small row with its position in lists, its last snapshot (in a separate table if the snapshot is large),
-/// and one row of records per commit after the snapshot. A task that begins and ends in one commit is a single row.
+/// A task is a small row with its position in lists and its last snapshot. A large snapshot is in a separate table. Each
+/// commit after the snapshot is one row of records. A task that begins and ends in one commit is a single row.
 /// Push configurations contain credentials. Therefore the file is created with read permission for its owner only; keep
 /// this permission.
 ///
@@ -171,8 +171,8 @@ impl SqliteStore {
         self.short_reads.close();
     }
 
-    fn log_is_to_be_emptied(&self) -> bool {
-        self.log.empties()
+    fn log_must_be_emptied(&self) -> bool {
+        self.log.must_be_emptied()
     }
 
     fn is_failing(&self) -> bool {

@@ -1,8 +1,8 @@
 //! The JSON of a task without its artifacts.
 //!
-//! If all messages of a task contain the id of the task and of its context, as in all tasks of the engine, these two
-//! ids are omitted from the messages. The ids would be a third of a short task, and they would be read, parsed and
-//! stored four times.
+//! In tasks of the engine, each message contains the ids of its task and its context. If all messages of a task contain
+//! these ids, the JSON omits them from the messages. The ids would be a third of a short task, and they would be read,
+//! parsed and stored four times.
 
 use nuncio_model::{
     ContextId, Message, MessageId, Part, Role, Struct, Task, TaskId, TaskState, TaskStatus, Timestamp, json::Field,

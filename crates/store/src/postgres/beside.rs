@@ -170,13 +170,13 @@ mod tests {
             } else {
                 format!("postgres://ann:{password}@host/d{query}")
             };
-            let told = [
+            let texts = [
                 format!("{:?}", PostgresStore::place_of(&url)),
                 format!("{:?}", PostgresStore::dump_command(&url, "file")),
                 DatabaseUrl::parse(&url, &PostgresOptions::new()).map_or_else(|error| error.to_string(), |place| format!("{:?}", place.config)),
             ];
-            for told in told {
-                prop_assert!(!told.contains("s3cr3t"), "{told} of {url}");
+            for text in texts {
+                prop_assert!(!text.contains("s3cr3t"), "{text} of {url}");
             }
             if is_encoded && !query.contains("a=b") {
                 let place = DatabaseUrl::parse(&url, &PostgresOptions::new()).unwrap();

@@ -131,14 +131,14 @@ pub(super) fn unavailable(reason: impl Into<Box<dyn std::error::Error + Send + S
 
 /// The error as text: the message of the server, or the error with its causes.
 pub(super) fn explain(error: &Error) -> String {
-    error.as_db_error().map_or_else(|| with_causes(error), |told| told.message().to_owned())
+    error.as_db_error().map_or_else(|| with_causes(error), |error| error.message().to_owned())
 }
 
 /// The hint for a connection that failed because of TLS, or because TLS is missing.
 pub(super) fn advice_on_tls(error: &Error, is_without: bool) -> Option<&'static str> {
-    if let Some(told) = error.as_db_error() {
+    if let Some(refusal) = error.as_db_error() {
         // The server reports this if it has only a `hostssl` line for the client.
-        let is_about_encryption = told.message().ends_with("no encryption");
+        let is_about_encryption = refusal.message().ends_with("no encryption");
         return (is_without && is_about_encryption).then_some(
             "the server may require TLS: use sslmode=verify-full, or sslmode=require to accept any certificate",
         );

@@ -67,7 +67,7 @@ impl Links {
         match self.attempt(sql, values, bound).await? {
             Ok(rows) => Ok(rows),
             Err(failure @ Failure::Late(_)) => Err(unavailable(failure)),
-            Err(Failure::Told(error)) if super::error::is_refusal(&error) && !is_read_only(&error) => {
+            Err(Failure::Failed(error)) if super::error::is_refusal(&error) && !is_read_only(&error) => {
                 Err(store_error(error))
             }
             Err(failure) => {
@@ -95,7 +95,7 @@ impl Links {
         let session = link.session(&self.connector, deadline).await?;
         let answer = session.query_within(bound.min(self.connector.options.answer_timeout), sql, values).await;
         if let Err(failure) = &answer
-            && (!failure.is_refusal() || matches!(failure, Failure::Told(error) if is_read_only(error)))
+            && (!failure.is_refusal() || matches!(failure, Failure::Failed(error) if is_read_only(error)))
         {
             link.give_up(&session);
         }
@@ -105,7 +105,7 @@ impl Links {
 
 fn into_store_error(failure: Failure) -> StoreError {
     match failure {
-        Failure::Told(error) => store_error(error),
+        Failure::Failed(error) => store_error(error),
         late @ Failure::Late(_) => unavailable(late),
     }
 }

@@ -76,7 +76,7 @@ pub(super) enum NotConnected {
 impl From<Failure> for NotConnected {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Told(error) => Self::Refused(error),
+            Failure::Failed(error) => Self::Refused(error),
             Failure::Late(late) => Self::Late(late),
         }
     }
@@ -110,7 +110,7 @@ pub(super) struct Session {
 pub(super) enum Failure {
     /// The server or the connection reported an error.
     #[error("{}", explain(.0))]
-    Told(#[from] Error),
+    Failed(#[from] Error),
     /// The answer did not arrive in time.
     #[error("the database did not answer in time")]
     Late(#[from] Elapsed),
@@ -119,7 +119,7 @@ pub(super) enum Failure {
 impl Failure {
     /// Whether the server has confirmed that it did nothing. The connection is then still usable.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Told(error) if super::error::is_refusal(error))
+        matches!(self, Self::Failed(error) if super::error::is_refusal(error))
     }
 }
 

@@ -66,8 +66,9 @@ struct Requests {
 }
 
 /// The condition for message ids that may be deleted. Both values are in milliseconds: `before` is a time of this
-/// process's clock, and `age` is how long ago this time was. A message id may be deleted if it was stored before
-/// `before`, and if it is older than `age` by the server's clock, which determined the stored time.
+/// process's clock, and `age` is how long ago this time was. A message id may be deleted if both clocks agree: the id
+/// was stored before `before`, and the id is older than `age` by the server's clock. The server's clock determined the
+/// stored time.
 #[derive(Clone, Copy)]
 struct Expired {
     before: i64,

@@ -18,7 +18,7 @@ use nuncio_model::{Scope, Task, TaskId};
 use parking_lot::Mutex;
 use quick_cache::{DefaultHashBuilder, Weighter, sync};
 
-const STAMPS: usize = 256;
+const WRITE_STATES: usize = 256;
 
 /// A task of at least so many bytes of JSON may be too large for the cache. While a caller holds such a task, it is
 /// shared and not read again.
@@ -46,7 +46,7 @@ impl Weighter<TaskId, Entry> for ByBytes {
 pub(super) struct Cache {
     tasks: sync::Cache<TaskId, Entry, ByBytes>,
     /// One lock per hash value of a task id. The lock is held while a task is inserted or removed.
-    stamps: Box<[Mutex<Stamp>]>,
+    write_states: Box<[Mutex<WriteState>]>,
     hasher: DefaultHashBuilder,
     is_on: bool,
     large: Large,
@@ -58,12 +58,12 @@ pub(super) struct Cache {
 /// Weak references to tasks that are too large for the cache. A reference is valid while a caller holds the task.
 #[derive(Default)]
 struct Large {
-    tasks: Mutex<HashMap<TaskId, Lent>>,
+    tasks: Mutex<HashMap<TaskId, LargeTask>>,
     /// The number of references, nearly always 0.
     count: AtomicUsize,
 }
 
-struct Lent {
+struct LargeTask {
     scope: Scope,
     task: Weak<Task>,
     sequence: u64,
@@ -76,15 +76,15 @@ impl Large {
             return None;
         }
         let tasks = self.tasks.lock();
-        let lent = tasks.get(id).filter(|lent| lent.scope == *scope)?;
-        Some(Stored { task: lent.task.upgrade()?, sequence: lent.sequence, epoch: lent.epoch })
+        let large = tasks.get(id).filter(|large| large.scope == *scope)?;
+        Some(Stored { task: large.task.upgrade()?, sequence: large.sequence, epoch: large.epoch })
     }
 
     fn put(&self, scope: &Scope, Stored { task, sequence, epoch }: &Stored) {
-        let lent = Lent { scope: scope.clone(), task: Arc::downgrade(task), sequence: *sequence, epoch: *epoch };
+        let large = LargeTask { scope: scope.clone(), task: Arc::downgrade(task), sequence: *sequence, epoch: *epoch };
         let mut tasks = self.tasks.lock();
-        tasks.retain(|_, lent| lent.task.strong_count() > 0);
-        tasks.insert(task.id.clone(), lent);
+        tasks.retain(|_, large| large.task.strong_count() > 0);
+        tasks.insert(task.id.clone(), large);
         self.count.store(tasks.len(), Ordering::Release);
     }
 
@@ -99,15 +99,15 @@ impl Large {
 
 /// The state of writes to the tasks with one hash value.
 #[derive(Default)]
-struct Stamp {
+struct WriteState {
     /// The number of begins and ends of writes so far.
     changes: u64,
     /// The number of writes in progress.
     writes: usize,
 }
 
-/// The value of `Stamp::changes` when a reader began to read.
-pub(super) struct Ticket(u64);
+/// The value of `WriteState::changes` when a reader began to read.
+pub(super) struct ReadTicket(u64);
 
 impl Cache {
     /// Creates a cache with a capacity in bytes.
@@ -115,11 +115,11 @@ impl Cache {
         let tasks = usize::try_from(bytes / 2048).unwrap_or(usize::MAX).max(1);
         Self {
             tasks: sync::Cache::with_weighter(tasks, bytes.max(1), ByBytes),
-            stamps: (0..STAMPS).map(|_| Mutex::default()).collect(),
+            write_states: (0..WRITE_STATES).map(|_| Mutex::default()).collect(),
             hasher: DefaultHashBuilder::default(),
             is_on: bytes > 0,
             large: Large::default(),
-            reads: (0..STAMPS).map(|_| Mutex::default()).collect(),
+            reads: (0..WRITE_STATES).map(|_| Mutex::default()).collect(),
         }
     }
 
@@ -145,23 +145,23 @@ impl Cache {
     }
 
     /// Must be called before a database read begins.
-    pub(super) fn ticket(&self, id: &TaskId) -> Ticket {
-        Ticket(self.stamp(id).lock().changes)
+    pub(super) fn ticket(&self, id: &TaskId) -> ReadTicket {
+        ReadTicket(self.write_state(id).lock().changes)
     }
 
     /// Inserts a task that a reader has loaded; `json` is its length in bytes of JSON.
-    pub(super) fn fill(&self, ticket: &Ticket, scope: &Scope, stored: &Stored, json: usize) {
-        let stamp = self.stamp(&stored.task.id).lock();
-        if stamp.changes == ticket.0 && stamp.writes == 0 {
+    pub(super) fn fill(&self, ticket: &ReadTicket, scope: &Scope, stored: &Stored, json: usize) {
+        let write_state = self.write_state(&stored.task.id).lock();
+        if write_state.changes == ticket.0 && write_state.writes == 0 {
             self.put(scope, stored.clone(), json);
         }
     }
 
     /// Must be called before a write is committed.
     pub(super) fn begin_write(&self, id: &TaskId) {
-        let mut stamp = self.stamp(id).lock();
-        stamp.changes += 1;
-        stamp.writes += 1;
+        let mut write_state = self.write_state(id).lock();
+        write_state.changes += 1;
+        write_state.writes += 1;
         self.forget(id);
     }
 
@@ -173,9 +173,9 @@ impl Cache {
     /// Must be called after the commit, whether or not it succeeded, with the new task if the caller knows the task. If
     /// one transaction contains several writes of a task, the last call decides.
     pub(super) fn end_write(&self, scope: &Scope, id: &TaskId, stored: Option<(Stored, usize)>) {
-        let mut stamp = self.stamp(id).lock();
-        stamp.changes += 1;
-        stamp.writes -= 1;
+        let mut write_state = self.write_state(id).lock();
+        write_state.changes += 1;
+        write_state.writes -= 1;
         match stored {
             Some((stored, json)) => self.put(scope, stored, json),
             None => self.forget(id),
@@ -195,13 +195,13 @@ impl Cache {
         }
     }
 
-    fn stamp(&self, id: &TaskId) -> &Mutex<Stamp> {
-        &self.stamps[self.place(id)]
+    fn write_state(&self, id: &TaskId) -> &Mutex<WriteState> {
+        &self.write_states[self.place(id)]
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "any of its bits will do")]
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash are suitable")]
     fn place(&self, id: &TaskId) -> usize {
-        self.hasher.hash_one(id) as usize % STAMPS
+        self.hasher.hash_one(id) as usize % WRITE_STATES
     }
 }
 

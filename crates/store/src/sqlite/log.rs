@@ -18,14 +18,14 @@ pub(super) struct Log {
     begun: AtomicU64,
     over: AtomicU64,
     /// Whether the log must be emptied, because it still contains deleted data.
-    empties: AtomicBool,
+    must_be_emptied: AtomicBool,
 }
 
 impl Log {
     /// `is_there` is false if another process writes or if the database has no log.
     pub(super) fn new(is_there: bool) -> Self {
         let pages = AtomicI32::new(if is_there { 0 } else { i32::MAX });
-        Self { pages, begun: AtomicU64::new(0), over: AtomicU64::new(0), empties: AtomicBool::new(false) }
+        Self { pages, begun: AtomicU64::new(0), over: AtomicU64::new(0), must_be_emptied: AtomicBool::new(false) }
     }
 
     /// Registers hooks for all commits of this connection.
@@ -66,18 +66,18 @@ impl Log {
         self.pages.store(left, Ordering::Relaxed);
     }
 
-    pub(super) fn empties(&self) -> bool {
-        self.empties.load(Ordering::Acquire)
+    pub(super) fn must_be_emptied(&self) -> bool {
+        self.must_be_emptied.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_empties(&self, empties: bool) {
-        self.empties.store(empties, Ordering::Release);
+    pub(super) fn set_must_be_emptied(&self, must_be_emptied: bool) {
+        self.must_be_emptied.store(must_be_emptied, Ordering::Release);
     }
 
     /// Whether a reader may keep its transaction open for a moment. Not while the log must be moved or emptied, because
     /// this work waits for the readers of the log.
-    pub(super) fn may_be_held(&self) -> bool {
-        !self.is_long() && !self.empties()
+    pub(super) fn may_stay_open(&self) -> bool {
+        !self.is_long() && !self.must_be_emptied()
     }
 }
 

@@ -208,11 +208,11 @@ async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
         while let Some((callers, done)) = written.take() {
             // Without answers, the thread has ended. Dropping the callers informs them.
             let answers = done.await.into_iter().flatten();
-            let mut told = Vec::with_capacity(callers.len());
+            let mut answered = Vec::with_capacity(callers.len());
             let mut again = Vec::new();
             for (caller, answer) in callers.into_iter().zip(answers) {
                 match answer {
-                    Answer::Outcome(outcome) => told.push((caller, outcome)),
+                    Answer::Outcome(outcome) => answered.push((caller, outcome)),
                     Answer::Again(op) => again.push(WriteJob { op, caller }),
                 }
             }
@@ -223,7 +223,7 @@ async fn flush(mut arrivals: Arrivals, thread: thread::Sender<Order>) {
             if !group.is_empty() {
                 written = hand_over(group, &thread);
             }
-            for (caller, outcome) in told {
+            for (caller, outcome) in answered {
                 drop(caller.reply.send(outcome));
             }
         }

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_read_does_not_wait_for_a_long_one_that_has_just_begun() {
+    async fn a_read_does_not_wait_for_a_long_read() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tasks.db");
         Connection::open(&path).unwrap();
@@ -222,7 +222,7 @@ mod tests {
             let short = async {
                 let read = timeout(Duration::from_secs(20), readers.read(|_| Ok(()))).await;
                 drop(end);
-                read.expect("it waited for the long one")
+                read.expect("the read waited for the long read")
             };
             let (long, short) = tokio::join!(long, short);
             assert!(long.unwrap());

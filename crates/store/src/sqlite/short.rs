@@ -104,13 +104,13 @@ impl ShortReads {
             return None;
         }
         // The number is read before a transaction begins, so the transaction sees this commit.
-        let commit = self.log.last_commit().filter(|_| self.log.may_be_held());
+        let commit = self.log.last_commit().filter(|_| self.log.may_stay_open());
         let mut reader = self.idle.lock().as_mut()?.readers.pop()?;
         let was_held = reader.held.is_some();
         reader.prepare(commit, begun);
         let found = read(&reader.connection);
         if found.is_none() {
-            reader.let_go();
+            reader.end_transaction();
         }
         self.give_back(reader, was_held);
         let waited = begun.elapsed();
@@ -136,11 +136,11 @@ impl ShortReads {
     }
 
     /// Ends the transactions of idle connections. Returns whether other transactions are still open.
-    fn let_go(&self) -> bool {
+    fn end_idle_transactions(&self) -> bool {
         let mut idle = self.idle.lock();
         let Some(Idle { readers, held, is_watched }) = idle.as_mut() else { return false };
         readers.retain_mut(|reader| {
-            *held -= usize::from(reader.let_go());
+            *held -= usize::from(reader.end_transaction());
             reader.is_usable()
         });
         *is_watched = *held > 0;
@@ -173,7 +173,7 @@ impl Reader {
         let follows = self.used.replace(now).is_some_and(|used| now.saturating_duration_since(used) < HELD);
         let is_of_now = |held: &Held| commit == Some(held.commit) && held.reads < BURST;
         if !self.held.as_ref().is_some_and(is_of_now) {
-            self.let_go();
+            self.end_transaction();
             let may_begin = follows && commit.is_some() && Handle::try_current().is_ok();
             if may_begin && self.run("BEGIN") {
                 self.held = commit.map(|commit| Held { commit, reads: 0 });
@@ -185,7 +185,7 @@ impl Reader {
     }
 
     /// Ends the transaction. Returns whether there was a transaction.
-    fn let_go(&mut self) -> bool {
+    fn end_transaction(&mut self) -> bool {
         let was_held = self.held.take().is_some();
         if was_held {
             self.run("COMMIT");
@@ -208,7 +208,7 @@ impl Reader {
 async fn watch(reads: Weak<ShortReads>) {
     loop {
         tokio::time::sleep(HELD).await;
-        if !reads.upgrade().is_some_and(|reads| reads.let_go()) {
+        if !reads.upgrade().is_some_and(|reads| reads.end_idle_transactions()) {
             return;
         }
     }
@@ -247,11 +247,11 @@ mod tests {
         };
         while let Some(another) = reads.read(|_| wait()) {
             waited += another;
-            assert!(begun.elapsed() < Duration::from_secs(10), "it is never enough");
+            assert!(begun.elapsed() < Duration::from_secs(10), "the waiting time is never limited");
         }
         assert!(waited > ALLOWANCE, "{waited:?}");
         while !is_made(&reads) {
-            assert!(begun.elapsed() < waited * SHARE + Duration::from_secs(10), "it is never made up for");
+            assert!(begun.elapsed() < waited * SHARE + Duration::from_secs(10), "short reads are never allowed again");
             thread::yield_now();
         }
         assert!(begun.elapsed() > waited.saturating_sub(ALLOWANCE) * SHARE);
@@ -300,7 +300,7 @@ mod tests {
                 if let Some(number) = self.reads.read(number) {
                     return number;
                 }
-                assert!(begun.elapsed() < Duration::from_mins(1), "nothing is read");
+                assert!(begun.elapsed() < Duration::from_mins(1), "no short read succeeds");
                 thread::yield_now();
             }
         }
@@ -314,7 +314,7 @@ mod tests {
             let begun = Instant::now();
             while !self.is_held() {
                 self.number();
-                assert!(begun.elapsed() < Duration::from_secs(10), "none is held");
+                assert!(begun.elapsed() < Duration::from_secs(10), "no transaction stays open");
             }
         }
     }
@@ -348,7 +348,7 @@ mod tests {
             watched.hold();
             let begun = Instant::now();
             while watched.is_held() {
-                assert!(begun.elapsed() < Duration::from_secs(10), "it is held for ever");
+                assert!(begun.elapsed() < Duration::from_secs(10), "the transaction is never ended");
                 tokio::time::sleep(HELD).await;
             }
             let busy = |row: &rusqlite::Row<'_>| row.get::<_, bool>(0);
@@ -357,11 +357,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_transaction_is_held_while_the_log_is_to_be_moved_or_emptied() {
+    async fn no_transaction_is_held_while_the_log_must_be_moved_or_emptied() {
         let watched = Watched::new();
         for (asks, is_over) in [
             (&(|| watched.log.shorten(i32::MAX)) as &dyn Fn(), &(|| watched.log.shorten(0)) as &dyn Fn()),
-            (&|| watched.log.set_empties(true), &|| watched.log.set_empties(false)),
+            (&|| watched.log.set_must_be_emptied(true), &|| watched.log.set_must_be_emptied(false)),
         ] {
             watched.hold();
             asks();

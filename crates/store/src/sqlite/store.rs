@@ -18,7 +18,7 @@ use super::{
     queue::{WriteOp, WriteOutput},
     read::{
         events, list, messages, pushes,
-        task::{self, Glance},
+        task::{self, RowLoad},
         upkeep, work,
     },
 };
@@ -38,13 +38,13 @@ impl TaskStore for SqliteStore {
             return Ok(Some(stored));
         }
         let ticket = self.cache.ticket(id);
-        match self.short_reads.read(|connection| task::glance(connection, scope, id).ok()) {
-            Some(Glance::Missing) => return Ok(None),
-            Some(Glance::Whole(loaded)) => {
+        match self.short_reads.read(|connection| task::load_from_row(connection, scope, id).ok()) {
+            Some(RowLoad::Missing) => return Ok(None),
+            Some(RowLoad::Whole(loaded)) => {
                 self.cache.fill(&ticket, scope, &loaded.stored, loaded.json);
                 return Ok(Some(loaded.stored));
             }
-            Some(Glance::Part) | None => {}
+            Some(RowLoad::Part) | None => {}
         }
         let (scope, id, cache) = (scope.clone(), id.clone(), self.cache.clone());
         self.readers

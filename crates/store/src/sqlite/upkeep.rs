@@ -113,7 +113,7 @@ impl SqliteStore {
         self.write(WriteOp::EmptyLog).await?;
         let (timeout, pause) = LOG_WAIT;
         let deadline = Instant::now() + timeout;
-        while self.log_is_to_be_emptied() {
+        while self.log_must_be_emptied() {
             if Instant::now() > deadline {
                 tracing::warn!(
                     "store: cannot empty the log because of a long read; deleted data remains in the log until the read ends"

@@ -50,7 +50,7 @@ fn say(id: &str, sequence: u64) {
 
 /// Acknowledged commits exist after the kill. Other commits exist completely or not at all.
 #[tokio::test]
-async fn nothing_acknowledged_is_lost_by_a_kill() {
+async fn a_kill_loses_no_acknowledged_commit() {
     let place = Place::new();
     let mut acknowledged = std::collections::BTreeMap::new();
     for round in 1..4 {

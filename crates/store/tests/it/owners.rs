@@ -45,7 +45,7 @@ macro_rules! assert_owners {
 }
 
 #[tokio::test]
-async fn of_sqlite() {
+async fn sqlite_counts_tasks_per_scope() {
     let place = Place::new();
     let store = place.open().await;
     let scopes = fill(&store).await;
@@ -58,7 +58,7 @@ async fn of_sqlite() {
 
 #[cfg(feature = "postgres")]
 #[tokio::test]
-async fn of_postgres() {
+async fn postgres_counts_tasks_per_scope() {
     use crate::postgres::place::{Place, options};
     let place = Place::new();
     let store = place.open(options()).await;

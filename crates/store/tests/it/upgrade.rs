@@ -126,7 +126,7 @@ async fn assert_read_and_continued(dump: &str, new: Place) {
     let Some(Claim::Owned { stored, abandoned: true, .. }) =
         old.claim(&Scope::open(), &"running".into()).await.unwrap()
     else {
-        panic!("it was running");
+        panic!("the task was not running");
     };
     old.commit(chunk("running", stored.sequence, stored.epoch, "three")).await.unwrap();
     end(&old, "running").await.unwrap();

@@ -72,7 +72,7 @@ mod tests {
         let count = names.len();
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), count, "two have one name");
+        assert_eq!(names.len(), count, "two channels have the same name");
         assert_eq!(Channels::of("nuncio").topic("nuncio.other.tasks.1"), None);
     }
 }

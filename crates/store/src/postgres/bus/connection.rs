@@ -14,13 +14,14 @@ use crate::postgres::{
 };
 
 /// Sends a group of notifications.
-const TELL: &str = "SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS told(channel, payload)";
+const NOTIFY: &str =
+    "SELECT pg_notify(channel, payload) FROM unnest($1::text[], $2::text[]) AS signals(channel, payload)";
 
 /// A listening connection and a sending connection. When one of them fails, both are replaced.
 pub struct PostgresConnection {
     listening: Line,
-    telling: Line,
-    tell: Statement,
+    sending: Line,
+    notify: Statement,
     channels: Arc<Channels>,
     /// The reason why a connection was lost.
     lost: watch::Receiver<Option<String>>,
@@ -44,69 +45,69 @@ impl PostgresConnection {
         channels: &Arc<Channels>,
         listeners: Listeners,
     ) -> Result<Self, BoxError> {
-        let (losing, lost) = watch::channel(None);
-        let losing = Arc::new(losing);
-        let (private, (hearing, mut heard)) = (channels.private(), watch::channel(false));
-        let hear = {
+        let (lost_sender, lost) = watch::channel(None);
+        let lost_sender = Arc::new(lost_sender);
+        let (private, (heard_sender, mut heard)) = (channels.private(), watch::channel(false));
+        let on_notification = {
             let (channels, private) = (channels.clone(), private.clone());
             move |notification: &Notification| {
                 if let Some(topic) = channels.topic(notification.channel()) {
                     listeners.deliver(topic, &Notice::decode(notification.payload().as_bytes()));
                 } else if notification.channel() == private {
-                    hearing.send_replace(true);
+                    heard_sender.send_replace(true);
                 }
             }
         };
-        let listening = Line::open(servers, losing.clone(), hear).await?;
-        let telling = Line::open(servers, losing, |_| {}).await?;
+        let listening = Line::open(servers, lost_sender.clone(), on_notification).await?;
+        let sending = Line::open(servers, lost_sender, |_| {}).await?;
         // A transaction with a `NOTIFY` has a commit record. The server would wait until this record is on the disk.
-        telling.client.batch_execute("SET synchronous_commit = off").await.map_err(told)?;
-        let tell = telling.client.prepare(TELL).await.map_err(told)?;
-        let connection = Self { listening, telling, tell, channels: channels.clone(), lost };
-        connection.listening.client.batch_execute(&format!("LISTEN \"{private}\"")).await.map_err(told)?;
-        connection.tell(vec![private], vec![String::new()]).await?;
+        sending.client.batch_execute("SET synchronous_commit = off").await.map_err(bus_error)?;
+        let notify = sending.client.prepare(NOTIFY).await.map_err(bus_error)?;
+        let connection = Self { listening, sending, notify, channels: channels.clone(), lost };
+        connection.listening.client.batch_execute(&format!("LISTEN \"{private}\"")).await.map_err(bus_error)?;
+        connection.notify(vec![private], vec![String::new()]).await?;
         if heard.wait_for(|heard| *heard).await.is_err() {
             return Err(connection.lost().await);
         }
         Ok(connection)
     }
 
-    async fn tell(&self, channels: Vec<String>, payloads: Vec<String>) -> Result<(), BoxError> {
-        self.telling.client.query(&self.tell, &[&channels, &payloads]).await.map_err(told)?;
+    async fn notify(&self, channels: Vec<String>, payloads: Vec<String>) -> Result<(), BoxError> {
+        self.sending.client.query(&self.notify, &[&channels, &payloads]).await.map_err(bus_error)?;
         Ok(())
     }
 
     /// Executes `LISTEN` or `UNLISTEN` for each topic, in one transaction.
-    async fn for_each(&self, word: &str, topics: &[Topic]) -> Result<(), BoxError> {
-        let words = topics.iter().map(|topic| format!("{word} \"{}\";", self.channels.name(*topic)));
-        self.listening.client.batch_execute(&words.collect::<String>()).await.map_err(told)
+    async fn for_each(&self, command: &str, topics: &[Topic]) -> Result<(), BoxError> {
+        let commands = topics.iter().map(|topic| format!("{command} \"{}\";", self.channels.name(*topic)));
+        self.listening.client.batch_execute(&commands.collect::<String>()).await.map_err(bus_error)
     }
 }
 
 impl Line {
     async fn open(
         servers: &Servers,
-        losing: Arc<watch::Sender<Option<String>>>,
-        hear: impl Fn(&Notification) + Send + 'static,
+        lost_sender: Arc<watch::Sender<Option<String>>>,
+        on_notification: impl Fn(&Notification) + Send + 'static,
     ) -> Result<Self, BoxError> {
         let Connected { client, mut connection, .. } = servers.connect().await?;
         let driver = tokio::spawn(async move {
             let reason = loop {
                 match poll_fn(|context| connection.poll_message(context)).await {
-                    Some(Ok(AsyncMessage::Notification(notification))) => hear(&notification),
+                    Some(Ok(AsyncMessage::Notification(notification))) => on_notification(&notification),
                     Some(Ok(_)) => {}
                     Some(Err(error)) => break explain(&error),
                     None => break "the connection was closed".to_owned(),
                 }
             };
-            losing.send_replace(Some(reason));
+            lost_sender.send_replace(Some(reason));
         });
         Ok(Self { client, driver })
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "so that it stands where errors are mapped")]
-fn told(error: tokio_postgres::Error) -> BoxError {
+#[expect(clippy::needless_pass_by_value, reason = "the signature that `map_err` needs")]
+fn bus_error(error: tokio_postgres::Error) -> BoxError {
     explain(&error).into()
 }
 
@@ -121,7 +122,7 @@ impl Connection for PostgresConnection {
     }
 
     async fn send(&self, batch: &[(Topic, Notice)]) -> Result<(), BoxError> {
-        self.tell(
+        self.notify(
             batch.iter().map(|(topic, _)| self.channels.name(*topic)).collect(),
             batch.iter().map(|(_, notice)| notice.encode()).collect(),
         )
@@ -129,9 +130,9 @@ impl Connection for PostgresConnection {
     }
 
     async fn probe(&self) -> Result<(), BoxError> {
-        let (listening, telling) =
-            tokio::join!(self.listening.client.batch_execute(""), self.telling.client.batch_execute(""));
-        listening.and(telling).map_err(told)
+        let (listening, sending) =
+            tokio::join!(self.listening.client.batch_execute(""), self.sending.client.batch_execute(""));
+        listening.and(sending).map_err(bus_error)
     }
 
     async fn lost(&self) -> BoxError {

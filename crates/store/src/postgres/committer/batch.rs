@@ -147,7 +147,7 @@ impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let is_known = failure.is_refusal();
         let error = match failure {
-            Failure::Told(error) => store_error(error),
+            Failure::Failed(error) => store_error(error),
             late @ Failure::Late(_) => unavailable(late),
         };
         if is_known { Self::Known(error) } else { Self::Unknown(error) }
@@ -181,13 +181,14 @@ async fn write_group(session: &Session, kind: WriteKind, ops: &[&Op]) -> Vec<Res
     outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(missing)).collect()
 }
 
-/// Writes all commits in one statement. If the statement fails for a reason that may concern a single commit, writes
-/// each commit singly, so that a bad commit does not fail the commits of other callers.
+/// Writes all commits in one statement, so that a group costs one round trip. If the statement fails for a reason that
+/// may concern a single commit, writes each commit singly. Then a bad commit does not fail the commits of other
+/// callers.
 async fn commit(session: &Session, kind: WriteKind, appends: &[&Append], node: NodeId) -> Vec<Result<Done, Refusal>> {
     if let [append] = appends {
         return vec![alone(session, kind, append, node).await];
     }
-    match say(session, kind, appends, node).await {
+    match execute(session, kind, appends, node).await {
         Ok(Ok(rows)) => read(kind, appends, &rows),
         Ok(Err(failure)) if may_be_one_alone(&failure) => {
             tracing::debug!(%failure, commits = appends.len(), "store: cannot write a group; its commits are tried singly");
@@ -236,15 +237,15 @@ async fn one_by_one(
 const LONGEST: Duration = Duration::from_secs(3);
 
 async fn alone(session: &Session, kind: WriteKind, append: &Append, node: NodeId) -> Result<Done, Refusal> {
-    match say(session, kind, &[append], node).await {
+    match execute(session, kind, &[append], node).await {
         Ok(Ok(rows)) => read(kind, &[append], &rows).pop().unwrap_or_else(|| Ok(Done::Nothing)),
-        Ok(Err(Failure::Told(error))) if is_duplicate(&error) => Ok(Done::Duplicate),
+        Ok(Err(Failure::Failed(error))) if is_duplicate(&error) => Ok(Done::Duplicate),
         Ok(Err(failure)) => Err(failure.into()),
         Err(error) => Err(Refusal::Known(error)),
     }
 }
 
-async fn say(
+async fn execute(
     session: &Session,
     kind: WriteKind,
     appends: &[&Append],
@@ -259,7 +260,7 @@ async fn say(
 /// Whether a statement may have failed because of a single commit: for a value, a constraint, a lock, its size, or a
 /// duplicate message.
 fn may_be_one_alone(failure: &Failure) -> bool {
-    let Failure::Told(error) = failure else { return false };
+    let Failure::Failed(error) = failure else { return false };
     let Some(code) = error.code().filter(|_| failure.is_refusal()) else { return false };
     *code == SqlState::LOCK_NOT_AVAILABLE
         || ["21", "22", "23", "40", "44", "54", "P0"].iter().any(|class| code.code().starts_with(class))

@@ -171,7 +171,7 @@ async fn connect(connector: &Connector, lock: i64) -> Result<Session, NotConnect
     // not confirmed it. This write returns only when all earlier commits are safe too.
     match session.query(Sql::Probe, &[]).await {
         Ok(_) => Ok(session),
-        Err(Failure::Told(error)) if is_full(&error) => Ok(session),
+        Err(Failure::Failed(error)) if is_full(&error) => Ok(session),
         Err(failure) => {
             connector.servers.try_another_first();
             Err(failure.into())

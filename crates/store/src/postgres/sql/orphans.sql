@@ -1,6 +1,8 @@
--- Tasks that should run but have no node, oldest first: tasks of nodes without a valid lease, tasks that this node may
--- have claimed without a known result, tasks without an owner for which a command has waited longer than a lease, and
--- tasks without an owner in the states submitted (1) and working (2).
+-- Tasks that should run but have no node, oldest first. The four parts of the union are, in this order:
+-- - tasks of nodes without a valid lease;
+-- - tasks that this node may have claimed without a known result;
+-- - tasks without an owner for which a command has waited longer than a lease;
+-- - tasks without an owner in the states submitted (1) and working (2).
 SELECT tenant, caller, id FROM (
     (
         SELECT t.tenant, t.caller, t.id, t.created FROM nodes AS n JOIN tasks AS t ON t.owner = n.node

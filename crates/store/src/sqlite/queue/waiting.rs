@@ -1,5 +1,5 @@
-//! The writes that wait for their group. A group takes writes from the callers by turns, so that many writes of one
-//! caller do not keep the single write of another caller out of the next group.
+//! The writes that wait for their group. A group takes writes from the callers by turns. Therefore many writes of one
+//! caller cannot keep the single write of another caller out of the next group.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -117,12 +117,12 @@ mod tests {
         WriteJob { op: WriteOp::Claim { scope, id: format!("{id}").into() }, caller }
     }
 
-    fn told(group: &[WriteJob]) -> Vec<String> {
-        let told = |job: &WriteJob| match &job.op {
+    fn names(group: &[WriteJob]) -> Vec<String> {
+        let names = |job: &WriteJob| match &job.op {
             WriteOp::Claim { scope, id } => format!("{}{id}", scope.principal),
             other => format!("{other:?}"),
         };
-        group.iter().map(told).collect()
+        group.iter().map(names).collect()
     }
 
     #[test]
@@ -132,14 +132,14 @@ mod tests {
         waiting.push(job("b", 0));
         waiting.push(job("b", 1));
         let first = waiting.group();
-        assert_eq!(told(&first)[..5], ["a0", "b0", "a1", "b1", "a2"]);
+        assert_eq!(names(&first)[..5], ["a0", "b0", "a1", "b1", "a2"]);
         assert_eq!((first.len(), waiting.len()), (GROUP, GROUP + 2));
         waiting.put_back(first);
         assert_eq!(waiting.len(), 2 * GROUP + 2);
         let (first, second, third) = (waiting.group(), waiting.group(), waiting.group());
         let of = |caller: &str| -> Vec<String> {
-            let all = [&first, &second, &third].into_iter().flat_map(|group| told(group));
-            all.filter(|told| told.starts_with(caller)).collect()
+            let all = [&first, &second, &third].into_iter().flat_map(|group| names(group));
+            all.filter(|names| names.starts_with(caller)).collect()
         };
         assert_eq!(of("a"), (0..2 * GROUP).map(|number| format!("a{number}")).collect::<Vec<_>>());
         assert_eq!(of("b"), ["b0", "b1"]);
@@ -154,6 +154,6 @@ mod tests {
         waiting.push(WriteJob { op: WriteOp::Close, caller });
         (0..=GROUP).for_each(|number| waiting.push(job("a", number)));
         let (first, last) = (waiting.group(), waiting.group());
-        assert_eq!((first.len(), told(&last)), (GROUP, vec![format!("a{GROUP}"), "Close".to_owned()]));
+        assert_eq!((first.len(), names(&last)), (GROUP, vec![format!("a{GROUP}"), "Close".to_owned()]));
     }
 }

@@ -20,7 +20,7 @@ pub(in crate::sqlite) struct Loaded {
 }
 
 /// The result of reading only the row of a task.
-pub(in crate::sqlite) enum Glance {
+pub(in crate::sqlite) enum RowLoad {
     /// The task does not exist.
     Missing,
     /// The row contains the whole task.
@@ -121,14 +121,18 @@ pub(in crate::sqlite) fn load(
 }
 
 /// Like [`load`], but reads only the row of the task.
-pub(in crate::sqlite) fn glance(connection: &Connection, scope: &Scope, id: &TaskId) -> Result<Glance, StoreError> {
-    let glance = find(connection, scope, id, |row| {
+pub(in crate::sqlite) fn load_from_row(
+    connection: &Connection,
+    scope: &Scope,
+    id: &TaskId,
+) -> Result<RowLoad, StoreError> {
+    let loaded = find(connection, scope, id, |row| {
         if !row.is_whole() {
-            return Ok(Glance::Part);
+            return Ok(RowLoad::Part);
         }
-        Ok(fold(connection, &row, id, true, usize::MAX)?.map_or(Glance::Part, Glance::Whole))
+        Ok(fold(connection, &row, id, true, usize::MAX)?.map_or(RowLoad::Part, RowLoad::Whole))
     });
-    Ok(glance?.unwrap_or(Glance::Missing))
+    Ok(loaded?.unwrap_or(RowLoad::Missing))
 }
 
 /// Loads a task that an index contains; `None` if the task is longer than `most` bytes.

@@ -54,13 +54,13 @@ impl Checkpoints {
 
     /// Requests that the log is emptied as soon as no reader uses it.
     pub(super) fn empty_soon(&mut self) {
-        self.log.set_empties(true);
+        self.log.set_must_be_emptied(true);
         self.next_try = Instant::now();
     }
 
     /// The time until the next call of [`tend`](Self::tend) is needed without a write.
     pub(super) fn rest(&self) -> Option<Duration> {
-        self.log.empties().then(|| match self.state.load(Ordering::Acquire) {
+        self.log.must_be_emptied().then(|| match self.state.load(Ordering::Acquire) {
             IDLE => self.next_try.saturating_duration_since(Instant::now()),
             _ => LOOK,
         })
@@ -76,8 +76,8 @@ impl Checkpoints {
 
     /// Must be called between two transactions of the writer.
     pub(super) fn tend(&mut self, writing: &Connection) {
-        let empties = self.log.empties();
-        let is_time = empties && Instant::now() >= self.next_try;
+        let must_be_emptied = self.log.must_be_emptied();
+        let is_time = must_be_emptied && Instant::now() >= self.next_try;
         match self.state.load(Ordering::Acquire) {
             IDLE if is_time || self.log.is_long() => {
                 self.state.store(AT_WORK, Ordering::Release);
@@ -87,9 +87,9 @@ impl Checkpoints {
                     self.state.store(DONE, Ordering::Release);
                 }
             }
-            DONE if empties => {
+            DONE if must_be_emptied => {
                 match empty(writing) {
-                    Ok(is_empty) => self.log.set_empties(!is_empty),
+                    Ok(is_empty) => self.log.set_must_be_emptied(!is_empty),
                     Err(error) => tracing::debug!(%error, "store: cannot empty the log; trying again later"),
                 }
                 self.next_try = Instant::now() + REST;

@@ -143,7 +143,7 @@ impl Writer {
                 }
                 Err(error) => panic!("{error:?}"),
             }
-            assert!(begun.elapsed() < TIME_LIMIT, "the store does not come back");
+            assert!(begun.elapsed() < TIME_LIMIT, "the store does not work again");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -153,7 +153,7 @@ impl Writer {
 pub(super) async fn within<F: Future<Output = bool>>(is_so: impl Fn() -> F) {
     let begun = Instant::now();
     while !is_so().await {
-        assert!(begun.elapsed() < TIME_LIMIT, "it does not happen");
+        assert!(begun.elapsed() < TIME_LIMIT, "the condition does not become true");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -271,7 +271,7 @@ async fn a_lease_is_renewed_over_a_new_connection_if_the_old_is_unresponsive() {
             assert!(renewed.elapsed() < lease, "{error:?}");
             failures += 1;
         }
-        assert_eq!(failures, 1, "one renewal finds out");
+        assert_eq!(failures, 1, "only the first renewal fails");
         assert!(renewed.elapsed() < lease / 2, "{:?}", renewed.elapsed());
     }
 }

@@ -78,7 +78,7 @@ async fn a_clock_that_was_ahead_does_not_delete_new_message_ids() {
         store.forget_messages(at(0)).await.unwrap();
         let deadline = Instant::now() + Duration::from_mins(1);
         while !client.query("SELECT 1 FROM commands", &[]).await.unwrap().is_empty() {
-            assert!(Instant::now() < deadline, "there was no round");
+            assert!(Instant::now() < deadline, "housekeeping did not run");
             sleep(Duration::from_millis(20)).await;
         }
     }
@@ -122,7 +122,7 @@ async fn until_alone(client: &Client) {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let deadline = Instant::now() + Duration::from_secs(30);
     while client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) > 0 {
-        assert!(Instant::now() < deadline, "the connections of the nodes do not end");
+        assert!(Instant::now() < deadline, "the connections of the nodes are still open");
         sleep(Duration::from_millis(20)).await;
     }
 }

@@ -200,7 +200,7 @@ async fn a_node_with_an_expired_lease_accepts_no_work_until_it_renews() {
 }
 
 #[tokio::test]
-async fn ids_may_have_any_character() {
+async fn ids_can_contain_any_character() {
     let place = Place::new();
     let store = place.open(options()).await;
     for id in ["a\0b", "\u{1}", "\u{1}0", "🦀'\"\\"] {

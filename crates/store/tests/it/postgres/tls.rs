@@ -120,7 +120,7 @@ async fn sslmode_and_sslrootcert_determine_the_certificate_checks() {
 
 /// PostgreSQL's documentation starts with such a certificate.
 #[tokio::test]
-async fn a_server_that_signed_its_own_certificate_is_its_own_root() {
+async fn a_self_signed_certificate_can_be_the_root_certificate() {
     let place = Place::new(ServerOptions::new().with_tls(SERVER_ALONE));
     let root = place.file("root.crt", SERVER_ALONE.certificate);
     assert!(place.is_encrypted(&place.url(&roots("verify-full", &root))).await);

@@ -93,7 +93,7 @@ async fn a_command_is_kept_while_its_task_is_running() {
 }
 
 #[tokio::test]
-async fn the_totals_of_a_busy_scope_stay_few_rows() {
+async fn the_totals_of_a_busy_scope_are_summed_up() {
     let place = Place::new();
     let (store, client) = (place.open(options()).await, place.client().await);
     for number in 0..200 {
