@@ -56,7 +56,7 @@ impl DatabaseUrl {
         check_schema(&schema)?;
         let (ssl, trust) = trust(mode.as_deref(), roots.as_deref())?;
         // As in PostgreSQL's own programs, sockets in the file system never use TLS.
-        let (ssl, trust) = if is_local(&config) { (SslMode::Disable, Trust::Anybody) } else { (ssl, trust) };
+        let (ssl, trust) = if is_local(&config) { (SslMode::Disable, Trust::Unverified) } else { (ssl, trust) };
         config.ssl_mode(ssl);
         set_up(&mut config, &schema, options);
         Ok(Self { config, trust, schema })
@@ -189,12 +189,10 @@ fn check_schema(schema: &str) -> Result<(), PostgresError> {
 fn trust(mode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), PostgresError> {
     let wrong = |reason: String| Err(PostgresError::Url(reason));
     Ok(match (mode, roots) {
-        (Some("disable"), _) => (SslMode::Disable, Trust::Anybody),
-        (None | Some("prefer"), None) => (SslMode::Prefer, Trust::Anybody),
-        (Some("require"), None) => (SslMode::Require, Trust::Anybody),
-        (Some("verify-full"), None) | (None | Some("verify-full"), Some("system")) => {
-            (SslMode::Require, Trust::Platform)
-        }
+        (Some("disable"), _) => (SslMode::Disable, Trust::Unverified),
+        (None | Some("prefer"), None) => (SslMode::Prefer, Trust::Unverified),
+        (Some("require"), None) => (SslMode::Require, Trust::Unverified),
+        (Some("verify-full"), None) | (None | Some("verify-full"), Some("system")) => (SslMode::Require, Trust::System),
         (Some("verify-ca"), None) => {
             return wrong(
                 "sslmode `verify-ca` needs sslrootcert=FILE with the trusted certificates; or use sslmode=verify-full"
@@ -208,7 +206,9 @@ fn trust(mode: Option<&str>, roots: Option<&str>) -> Result<(SslMode, Trust), Po
             );
         }
         (None | Some("verify-full"), Some(roots)) => (SslMode::Require, Trust::Roots(roots.into())),
-        (Some("prefer" | "require" | "verify-ca"), Some(roots)) => (SslMode::Require, Trust::AnyOf(roots.into())),
+        (Some("prefer" | "require" | "verify-ca"), Some(roots)) => {
+            (SslMode::Require, Trust::RootsForAnyName(roots.into()))
+        }
         (Some(mode), _) => {
             return wrong(format!(
                 "sslmode `{mode}` is unknown; use disable, prefer, require, verify-ca or verify-full"
@@ -316,14 +316,14 @@ mod tests {
             let place = parse(&format!("postgres://h/d{query}")).unwrap();
             (place.config.get_ssl_mode(), place.trust)
         };
-        assert_eq!(mode(""), (SslMode::Prefer, Trust::Anybody));
-        assert_eq!(mode("?sslmode=disable"), (SslMode::Disable, Trust::Anybody));
-        assert_eq!(mode("?sslmode=require"), (SslMode::Require, Trust::Anybody));
+        assert_eq!(mode(""), (SslMode::Prefer, Trust::Unverified));
+        assert_eq!(mode("?sslmode=disable"), (SslMode::Disable, Trust::Unverified));
+        assert_eq!(mode("?sslmode=require"), (SslMode::Require, Trust::Unverified));
         // A percent-encoded name is the same parameter.
-        assert_eq!(mode("?ssl%6Dode=require"), (SslMode::Require, Trust::Anybody));
-        assert_eq!(mode("?sslmode=verify-full"), (SslMode::Require, Trust::Platform));
-        assert_eq!(mode("?sslrootcert=system"), (SslMode::Require, Trust::Platform));
-        let (any, named) = (Trust::AnyOf("/a b.pem".into()), Trust::Roots("/a b.pem".into()));
+        assert_eq!(mode("?ssl%6Dode=require"), (SslMode::Require, Trust::Unverified));
+        assert_eq!(mode("?sslmode=verify-full"), (SslMode::Require, Trust::System));
+        assert_eq!(mode("?sslrootcert=system"), (SslMode::Require, Trust::System));
+        let (any, named) = (Trust::RootsForAnyName("/a b.pem".into()), Trust::Roots("/a b.pem".into()));
         for weak in ["prefer", "require", "verify-ca"] {
             assert_eq!(mode(&format!("?sslmode={weak}&sslrootcert=/a%20b.pem")), (SslMode::Require, any.clone()));
         }
@@ -359,7 +359,7 @@ mod tests {
         for url in ["postgres://ann@/d?host=/run/pg&sslmode=require", "postgres://%2Frun%2Fpg/d?sslrootcert=/none.pem"]
         {
             let place = parse(url).unwrap();
-            assert_eq!((place.config.get_ssl_mode(), place.trust), (SslMode::Disable, Trust::Anybody));
+            assert_eq!((place.config.get_ssl_mode(), place.trust), (SslMode::Disable, Trust::Unverified));
         }
         let mixed = parse("postgres://%2Frun%2Fpg,h/d?sslmode=require").unwrap();
         assert_eq!(mixed.config.get_ssl_mode(), SslMode::Require);

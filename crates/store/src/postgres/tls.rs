@@ -30,13 +30,13 @@ use super::error::PostgresError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trust {
     /// Accepts any certificate. The connection is encrypted, but the identity of the server is not verified.
-    Anybody,
+    Unverified,
     /// Accepts a certificate for the host name, issued by an authority that the system trusts.
-    Platform,
+    System,
     /// Accepts a certificate for the host name, issued by an authority in this PEM file.
     Roots(PathBuf),
     /// Accepts a certificate with any name, issued by an authority in this PEM file.
-    AnyOf(PathBuf),
+    RootsForAnyName(PathBuf),
 }
 
 /// Opens TLS connections.
@@ -50,12 +50,14 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(failed)?;
-        let own = |roots, is_for_name| Arc::new(Verifier { roots, is_for_name, provider });
+        let own = |roots, verifies_name| Arc::new(Verifier { roots, verifies_name, provider });
         let mut config = match trust {
-            Trust::Platform => builder.with_platform_verifier().map_err(failed)?,
-            Trust::Anybody => builder.dangerous().with_custom_certificate_verifier(own(None, false)),
+            Trust::System => builder.with_platform_verifier().map_err(failed)?,
+            Trust::Unverified => builder.dangerous().with_custom_certificate_verifier(own(None, false)),
             Trust::Roots(path) => builder.dangerous().with_custom_certificate_verifier(own(Some(read(path)?), true)),
-            Trust::AnyOf(path) => builder.dangerous().with_custom_certificate_verifier(own(Some(read(path)?), false)),
+            Trust::RootsForAnyName(path) => {
+                builder.dangerous().with_custom_certificate_verifier(own(Some(read(path)?), false))
+            }
         }
         .with_no_client_auth();
         config.alpn_protocols = vec![b"postgresql".to_vec()];
@@ -163,7 +165,7 @@ struct Roots {
 struct Verifier {
     roots: Option<Roots>,
     /// Whether the certificate must contain the host name.
-    is_for_name: bool,
+    verifies_name: bool,
     provider: Arc<CryptoProvider>,
 }
 
@@ -183,7 +185,7 @@ impl ServerCertVerifier for Verifier {
             let algorithms = self.provider.signature_verification_algorithms.all;
             verify_server_cert_signed_by_trust_anchor(&parsed, anchors, between, now, algorithms)?;
         }
-        if self.is_for_name {
+        if self.verifies_name {
             verify_server_name(&parsed, name)?;
         }
         Ok(ServerCertVerified::assertion())
