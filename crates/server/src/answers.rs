@@ -1,8 +1,10 @@
-//! Answers under way: large ones are counted, and the same bytes for several readers are in memory once.
+//! Memory of the answers that are being sent: large answers are counted, and equal bytes for several readers are in
+//! memory once.
 //!
-//! An answer below [`LARGE`] is one buffer and is not counted: the number of requests and connections bounds these.
-//! A larger one counts from before it is written until its last byte has been handed to the system, in all and for its
-//! caller. Readers of one task share the buffer, and so do all whose answers happen to have the same bytes.
+//! An answer below [`LARGE`] is one buffer and is not counted, because the limits of requests and connections bound
+//! small answers. A larger answer counts from before its encoding until the system has its last byte. The answer counts
+//! for all callers together and for its own caller. Readers of one task share the buffer. Answers with equal bytes
+//! share a buffer, too.
 
 mod in_flight;
 mod outgoing;
@@ -26,10 +28,10 @@ use self::{
 };
 use crate::{binding::Binding, limits::Limits};
 
-/// Answers, and pieces of a stream, from this size on are large.
+/// The size in bytes from which answers and pieces of a stream are large.
 pub(crate) const LARGE: usize = 64 * 1024;
 
-/// How long an answer waits for room where the call has changed something: a caller that is refused might repeat it.
+/// The longest wait for room if the call has changed something. A refusal could make the caller repeat such a call.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Counts large answers.
@@ -39,27 +41,28 @@ pub(crate) struct Answers {
     by_caller: Arc<Gauge>,
     pool: Arc<Pool>,
     in_flight: Arc<InFlight>,
-    /// Told when an answer is done.
+    /// Is notified when an answer is done.
     room: Arc<Notify>,
-    /// Where large answers are written, and large bodies read.
+    /// The threads that encode large answers and decode large bodies.
     pub(crate) offload: Offload,
 }
 
-/// How a reply is written: replies to one method are the same bytes where all of this is the same.
+/// The way a reply is encoded. Replies to one method have the same bytes if all these fields are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Encoding {
     pub(crate) binding: Binding,
     pub(crate) version: Version,
-    /// What tells apart ways to write that a version has in one binding.
+    /// Distinguishes the encodings that a version has in one binding.
     pub(crate) slot: usize,
     pub(crate) method: Method,
 }
 
-/// A count of bytes in all and of a caller, for an answer that is being written.
+/// The counts for an answer that is being encoded: of all callers, and of this caller.
 struct Reserved {
     in_all: Permit,
     of_caller: Permit,
-    /// The last field, because the counts must be gone before. An answer that is given up frees its bytes, too.
+    /// The last field, because both counts must be released before the notification. An answer that is abandoned
+    /// releases its counts, too.
     _done: Done,
 }
 
@@ -80,9 +83,10 @@ impl Answers {
         }
     }
 
-    /// The bytes of a large reply, which carries about so many: counted for this caller until they are dropped.
+    /// Encodes a large reply with about `carried` bytes of content. The bytes count for this caller until they are
+    /// dropped.
     ///
-    /// Fails as `encode` does, and as [`Gauge::take`] does where there are too many bytes under way.
+    /// Fails as `encode` does, and as [`Gauge::take`] does if too many bytes of answers are being sent.
     pub(crate) async fn of_reply(
         &self,
         principal: &Principal,
@@ -95,7 +99,7 @@ impl Answers {
             Reply::Task(task) => Some(self.in_flight.join_or_lead(task, encoding)),
             _ => None,
         };
-        // The reply goes when it is written: its bytes stay.
+        // The reply is dropped after the encoding; only its bytes remain in memory.
         let write = self.write(principal, carried, encoding.method, move |to| encode(&reply, to));
         let Some(shared_reply) = shared_reply else {
             let (shared, of_caller) = write.await?;
@@ -115,17 +119,17 @@ impl Answers {
         Ok(shared.for_caller_of(shared_reply, of_caller))
     }
 
-    /// Counts the bytes of an answer that turned out large, for this caller.
+    /// Counts the bytes of an answer that is large after its encoding, for this caller.
     ///
     /// Fails as [`Gauge::take`] does.
     pub(crate) async fn of_written(&self, principal: &Principal, bytes: Bytes, method: Method) -> Result<Bytes, Error> {
         self.take_or_wait(is_safe(method), || self.of_bytes(principal, &bytes)).await
     }
 
-    /// The bytes of a large event of a stream, which carries about so many: counted for this caller until they are
-    /// dropped. `is_kept` says that the event keeps what `encode` gives for others.
+    /// Encodes a large event of a stream with about `carried` bytes of content. The bytes count for this caller until
+    /// they are dropped. `is_kept` means that the event keeps the result of `encode` for other readers.
     ///
-    /// Fails as [`Gauge::take`] does; then [`room`](Self::room) tells when to try again.
+    /// Fails as [`Gauge::take`] does. The caller tries again when [`room`](Self::room) is ready.
     fn of_event(
         &self,
         principal: &Principal,
@@ -150,12 +154,12 @@ impl Answers {
         Ok(shared.for_caller(of_caller))
     }
 
-    /// Waits until an answer is done; from when it is called, not from when it is polled.
+    /// Waits until an answer is done. The wait begins with this call, not with the first poll.
     pub(crate) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
         Arc::clone(&self.room).notified_owned()
     }
 
-    /// Writes a reply, off the runtime where that is large work.
+    /// Encodes a reply, outside of the runtime's threads if the reply is large.
     async fn write(
         &self,
         principal: &Principal,
@@ -166,7 +170,8 @@ impl Answers {
         let reserved = self.take_or_wait(is_safe(method), || self.reserve(principal, carried)).await?;
         let place = self.offload.place(carried).await;
         place.run(|| {
-            // All that is carried fits, whatever of it has to be escaped. Memory that is not written to is not used.
+            // The buffer is large enough for all content, also with escapes. The system gives no memory for pages that
+            // are not written.
             let mut to = Vec::with_capacity(2 * carried + LARGE);
             encode(&mut to)?;
             to.shrink_to_fit();
@@ -180,7 +185,7 @@ impl Answers {
         Ok(Reserved { in_all, of_caller, _done: Done(Arc::clone(&self.room)) })
     }
 
-    /// Puts what was written to the others, or finds the same there.
+    /// Puts the encoded bytes into the pool, or finds equal bytes in the pool.
     fn pooled(
         &self,
         bytes: Bytes,
@@ -206,8 +211,8 @@ impl Answers {
         }
     }
 
-    /// Takes what there may be no room for yet. A call that only reads is refused at once, as it may be repeated. Any
-    /// other waits, and the error then does not say when to repeat it.
+    /// Takes room, or waits for room. A call that only reads is refused at once, because the caller can repeat the
+    /// call. Any other call waits; its error then has no time for a repetition.
     async fn take_or_wait<T>(&self, is_safe: bool, take: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         let until = Instant::now() + ROOM_TIMEOUT;
         loop {
@@ -226,7 +231,7 @@ impl Answers {
     }
 }
 
-/// Whether a call changes nothing, so that it can be refused after it was carried out.
+/// Whether a call changes nothing. Such a call can be refused after its execution.
 fn is_safe(method: Method) -> bool {
     matches!(method, Method::GetTask | Method::ListTasks | Method::SubscribeToTask)
 }

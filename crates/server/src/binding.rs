@@ -1,4 +1,4 @@
-//! The bindings as a table: which of them a request belongs to, and how each says no (sections 9 to 11).
+//! The table of bindings: the binding of a request, and the error format of each binding (sections 9 to 11).
 
 mod grpc;
 mod jsonrpc;
@@ -26,13 +26,13 @@ use crate::{
     service::Service,
 };
 
-/// A request that an authenticator let in.
+/// A request that an authenticator accepted.
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
     pub(crate) request: Request<RequestBody>,
 }
 
-/// Answers requests, each by its binding.
+/// Answers each request by its binding.
 #[derive(Clone)]
 pub(crate) struct Bindings(pub(crate) Arc<Service>);
 
@@ -43,7 +43,7 @@ pub(crate) enum Binding {
     JsonRpc,
     /// Every other path.
     Rest,
-    /// Any path, by the type of the body.
+    /// Any path, if the media type of the body is gRPC.
     Grpc,
 }
 
@@ -59,30 +59,30 @@ impl Binding {
         }
     }
 
-    /// Whether a request asks after the server's health in the way that gRPC has for it.
+    /// Whether a request is a health check of gRPC.
     pub(crate) fn is_health(path: &str, headers: &HeaderMap) -> bool {
         matches!(path, proto::health::CHECK | proto::health::WATCH) && Self::of(path, headers) == Self::Grpc
     }
 
-    /// Answers a request that [asks after health](Self::is_health); everybody may.
+    /// Answers a [health check](Self::is_health). No credentials are needed.
     pub(crate) async fn health(service: &Service, request: Request<RequestBody>) -> Response<Body> {
         let (head, body) = request.into_parts();
         grpc::health(service, &head, body).await
     }
 }
 
-/// In which words a request is refused that is not read any further than its head: those of its binding, and of the
-/// version that it seems to be of.
+/// The error format for a request of which the server reads only the head: by the binding and by the version that the
+/// head declares.
 #[derive(Clone, Copy)]
 pub(crate) enum ErrorFormat {
     JsonRpc(&'static dyn JsonRpcDialect),
     Rest(Option<&'static dyn RestDialect>),
-    /// Of which gRPC knows one answer, whatever the version.
+    /// All versions of gRPC have the same error format.
     Grpc,
 }
 
 impl ErrorFormat {
-    /// Those for a request to this address with these headers.
+    /// The error format for a request to this address with these headers.
     pub(crate) fn of(service: &Service, uri: &Uri, headers: &HeaderMap) -> Self {
         let (path, versions) = (service.route(uri, headers).path, &service.versions);
         match Binding::of(path, headers) {
@@ -92,7 +92,7 @@ impl ErrorFormat {
         }
     }
 
-    /// Says no.
+    /// The response for this error.
     pub(crate) fn refuse(self, error: &Error) -> Response<Body> {
         match self {
             Self::JsonRpc(dialect) => jsonrpc::refuse(dialect, error),
@@ -114,7 +114,7 @@ impl tower::Service<Authenticated> for Bindings {
     fn call(&mut self, Authenticated { principal, request }: Authenticated) -> Self::Future {
         let service = Arc::clone(&self.0);
         let (head, body) = request.into_parts();
-        // A future for each, because one of them all would be as large as all of them.
+        // One boxed future for each binding, because a common future would need the sum of their sizes.
         match Binding::of(service.route(&head.uri, &head.headers).path, &head.headers) {
             Binding::JsonRpc => Box::pin(async move { Ok(jsonrpc::answer(&service, principal, &head, body).await) }),
             Binding::Rest => Box::pin(async move { Ok(rest::answer(&service, principal, &head, body).await) }),

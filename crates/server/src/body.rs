@@ -1,4 +1,4 @@
-//! Bodies: what comes in from hyper or axum, and what goes out, without a box around the common ones.
+//! The bodies of requests, from hyper or axum, and the bodies of responses. The usual bodies are not boxed.
 
 use std::{
     collections::VecDeque,
@@ -12,16 +12,16 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::sse::EventBody;
 
-/// Any error, as bodies have them.
+/// Any error of a body.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pin_project_lite::pin_project! {
     /// The body of a request.
     #[project = RequestBodyProjection]
     pub(crate) enum RequestBody {
-        /// From a connection of our own.
+        /// From a connection of this server.
         Hyper { #[pin] body: hyper::body::Incoming },
-        /// From a router that we are part of.
+        /// From a router of which this server is a part.
         Axum { #[pin] body: axum::body::Body },
     }
 }
@@ -56,28 +56,28 @@ impl http_body::Body for RequestBody {
 /// The body of a response.
 #[derive(Default)]
 pub(crate) enum Body {
-    /// Nothing, or nothing more.
+    /// No data, or no more data.
     #[default]
     Empty,
-    /// All of it at once.
+    /// The whole body.
     Full(Bytes),
-    /// All of it, in pieces that were written apart.
+    /// The whole body in parts that were encoded separately.
     Pieces(VecDeque<Bytes>),
     /// Server-sent events.
     Events(Pin<Box<EventBody>>),
-    /// Anything else.
+    /// Any other body.
     Boxed(UnsyncBoxBody<Bytes, BoxError>),
-    /// From a router that is merged into ours.
+    /// From a router that is merged into this server.
     Axum(axum::body::Body),
 }
 
 impl Body {
-    /// All of it at once.
+    /// The whole body.
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
         Self::Full(bytes.into())
     }
 
-    /// These pieces, one after another.
+    /// These parts, one after another.
     pub(crate) fn pieces<const N: usize>(pieces: [Bytes; N]) -> Self {
         Self::Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect())
     }

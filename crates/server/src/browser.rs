@@ -1,10 +1,10 @@
-//! What protects callers without credentials from pages in browsers: the names that a server answers for, and the
-//! origins of pages that may call.
+//! Protects callers without credentials from pages in browsers: by the names of the server, and by the origins of pages
+//! that may call.
 //!
-//! Any page can send requests to any address that its browser can reach, a server on the same machine included. CORS
-//! alone does not help: it hides answers from a page, and a request is carried out all the same. So a request of a
-//! foreign page is refused. A page that has its own name resolved to this machine (DNS rebinding) is of the same origin
-//! as the server in the eyes of the browser; the name in the request gives it away.
+//! Any page can send requests to any address that its browser can reach, also to a server on the same machine. CORS
+//! alone does not help: the browser hides the answer from the page, but the server executes the request. Therefore the
+//! server refuses requests of foreign pages. A page can also let its own name resolve to this machine (DNS rebinding).
+//! The browser then takes the page and the server for the same origin, but the name in the request reveals the page.
 
 mod hosts;
 mod origins;

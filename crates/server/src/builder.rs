@@ -1,4 +1,4 @@
-//! What a server is made of, before it listens.
+//! The options of a server before the server listens.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -29,7 +29,7 @@ use crate::{
     tenants::Tenants,
 };
 
-/// A server to be. Every option has a default that is safe.
+/// Builds a server. Every option has a safe default.
 pub struct Builder {
     mounts: Vec<Mount>,
     authenticator: Arc<dyn Authenticator>,
@@ -67,26 +67,27 @@ impl Builder {
         }
     }
 
-    /// Who may call. By default everybody, and then the server listens on loopback addresses only.
+    /// Decides which callers may call. By default every caller may call, and the server listens on loopback addresses
+    /// only.
     pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
         self.authenticator = Arc::new(authenticator);
         self
     }
 
-    /// Whether the server may listen where strangers reach it although it asks nobody who they are. For servers behind
-    /// something that does.
+    /// Whether the server may listen on addresses beyond this machine without authentication. For servers behind a
+    /// proxy that authenticates.
     pub fn allow_open(mut self, yes: bool) -> Self {
         self.allows_open = yes;
         self
     }
 
-    /// Which versions of the protocol are spoken. All of them by default.
+    /// The versions of the protocol that the server speaks. By default all versions.
     pub fn versions(mut self, versions: Versions) -> Self {
         self.versions = versions;
         self
     }
 
-    /// At which address the card says that the agent is. By default that which the client used.
+    /// The address of the agent in the card. By default the address that the client used.
     pub fn public_url(mut self, url: PublicUrl) -> Self {
         self.public_url = Some(url);
         self
@@ -108,30 +109,31 @@ impl Builder {
         self
     }
 
-    /// Whether a proxy before the server says, in `Forwarded` or `X-Forwarded-Proto`, `-Host`, `-Port` and `-Prefix`,
-    /// at which address the agent is. Only for servers that nobody reaches but through it. Off by default.
+    /// Whether to use the address of the agent that a proxy sends in `Forwarded` or in `X-Forwarded-Proto`, `-Host`,
+    /// `-Port` and `-Prefix`. Only for servers that clients cannot reach without the proxy. Off by default.
     pub fn trust_forwarded(mut self, yes: bool) -> Self {
         self.trusts_forwarded = yes;
         self
     }
 
-    /// How long clients may keep the card without asking again. 300 s by default.
+    /// How long clients may use the card without a new request. 300 s by default.
     pub fn card_max_age(mut self, age: Duration) -> Self {
         self.card_max_age = age;
         self
     }
 
-    /// What bounds the server.
+    /// The limits of the server.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits.finite();
         self
     }
 
-    /// From which origins pages in a browser may call: `https://app.example`, or `*` for any. None by default. Browsers
-    /// are never told to send credentials of their own.
+    /// The origins of pages in a browser that may call: `https://app.example`, or `*` for any. None by default. The
+    /// server never tells browsers to send their own credentials.
     ///
-    /// A request without credentials that a page of another origin sent is refused with `PermissionDenied` (403): its
-    /// `Origin` is neither named here nor that of the server, or its `Sec-Fetch-Site` names another site.
+    /// A request without credentials from a page of another origin is refused with `PermissionDenied` (403). Such a
+    /// request has an `Origin` that is neither in this list nor the server's own, or a `Sec-Fetch-Site` that names
+    /// another site.
     pub fn cors(mut self, origins: impl IntoIterator<Item = HeaderValue>) -> Self {
         self.cors.extend(origins);
         self
@@ -155,8 +157,8 @@ impl Builder {
         self
     }
 
-    /// More to be served on the same port. These routes come first; they are asked neither for credentials nor counted,
-    /// and the host and the origin of their requests are not checked.
+    /// More routes on the same port. These routes have precedence. The server does not check the credentials, the host
+    /// or the origin of their requests and does not count the requests.
     pub fn routes(mut self, routes: axum::Router) -> Self {
         self.routes = Some(routes);
         self
@@ -169,15 +171,19 @@ impl Builder {
         self
     }
 
-    /// Listens on an address: `127.0.0.1:8080`, or with port 0 on any port that is free. Nothing is accepted before
-    /// [`Server::serve`].
+    /// Listens on an address, for example `127.0.0.1:8080`. Port 0 takes any free port. The server accepts no
+    /// connection before [`Server::serve`].
     ///
     /// # Errors
     ///
-    /// [`BindError::Unenforced`] if a card requires credentials and callers without them are let in, unless an open
-    /// server is allowed; [`BindError::Open`] where an open server would listen beyond this machine, [`BindError::Card`] where a card is not
-    /// for every client, [`BindError::Bindings`] where it would list no interface, [`BindError::Tenant`] where a tenant
-    /// has a name that cannot begin a path, and where the address cannot be listened on.
+    /// - [`BindError::Unenforced`] if a card requires credentials and the server accepts callers without credentials,
+    ///   unless an open server is allowed.
+    /// - [`BindError::Open`] if an open server would listen beyond this machine.
+    /// - [`BindError::Card`] if some clients cannot read a card.
+    /// - [`BindError::Bindings`] if the card would list no interface.
+    /// - [`BindError::Tenant`] if the name of a tenant cannot be the first segment of a path.
+    /// - [`BindError::Mounts`] if the agents cannot be at their places.
+    /// - [`BindError::Resolve`] and [`BindError::Listen`] if the server cannot listen on the address.
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
         let places = self.mounts.iter().map(Place::of).collect::<Result<Vec<_>, _>>()?;
         Place::check_all(&places)?;

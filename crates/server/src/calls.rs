@@ -1,8 +1,9 @@
-//! A line in the log for each call: method, version, binding, caller, task, duration and outcome. No content.
+//! One log line for each call: method, version, binding, caller, task, duration and outcome. The line has no content of
+//! the call.
 //!
-//! The target of the lines is `nuncio_server::calls`. If it is off, a call costs one look at an atomic number. At most
-//! [`nuncio_limit::LINES_PER_SECOND`] are written in a second, so that a busy server does not write without end; the next line says how many
-//! were omitted.
+//! The target of the lines is `nuncio_server::calls`. If the target is off, a call costs one read of an atomic number.
+//! The server writes at most [`nuncio_limit::LINES_PER_SECOND`] lines per second, so that a busy server does not fill
+//! the disk. The next line reports the number of omitted lines.
 
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use nuncio_wire::Version;
 
 use crate::service::{Answer, Outcome};
 
-/// A call whose line is written when it is answered.
+/// A call whose line is written with its answer.
 pub(crate) struct CallLine(Option<Box<CallFields>>);
 
 struct CallFields {
@@ -25,7 +26,7 @@ struct CallFields {
 }
 
 impl CallLine {
-    /// Notes a call, if calls are logged and this second has a line left.
+    /// Starts the line of a call, if calls are logged and the limit of this second allows a line.
     pub(crate) fn begin(call: &Call, version: Version, binding: &'static str, caller: &Principal) -> Self {
         if !tracing::enabled!(tracing::Level::INFO) || !take_line() {
             return Self(None);
@@ -66,7 +67,8 @@ fn task_of(call: &Call) -> Option<TaskId> {
     }
 }
 
-/// Takes one of the lines of this second. The first of a second tells how many the one before was short of.
+/// Takes one of the lines of this second. The first call of a second logs the number of lines that the previous second
+/// omitted.
 fn take_line() -> bool {
     static LINES: LineLimit = LineLimit::new();
     let (is_free, omitted) = LINES.take();

@@ -1,5 +1,4 @@
-//! The agent's card as the outside needs to see it: with the addresses of this server and the ways to authenticate
-//! (sections 8.2 to 8.6).
+//! The agent's card for clients: with the addresses of this server and its security schemes (sections 8.2 to 8.6).
 
 mod address;
 mod document;
@@ -29,13 +28,13 @@ use nuncio_wire::{Versions, card};
 use crate::{body::Body, error::BindError};
 use document::{Document, Documents, Validators};
 
-/// Where the card is (section 8.2).
+/// The path of the card (section 8.2).
 pub(crate) const PATH: &str = "/.well-known/agent-card.json";
 
-/// Where the card was before version 0.3.
+/// The path of the card before version 0.3.
 pub(crate) const LEGACY_PATH: &str = "/.well-known/agent.json";
 
-/// Refuses a card with params of an extension that nest deeper than so many levels.
+/// Refuses a card if the params of an extension nest deeper than `levels`.
 pub(crate) fn check(card: &AgentCard, levels: usize) -> Result<(), BindError> {
     let is_deep = |params: &Struct| !members_nest_within(params, levels);
     match card.capabilities.extensions.iter().find(|it| it.params.as_deref().is_some_and(is_deep)) {
@@ -44,7 +43,7 @@ pub(crate) fn check(card: &AgentCard, levels: usize) -> Result<(), BindError> {
     }
 }
 
-/// Whether a card says that callers need credentials, for the agent or for a skill.
+/// Whether a card requires credentials, for the agent or for a skill.
 pub(crate) fn asks(card: &AgentCard) -> bool {
     let asks = |requirements: &[SecurityRequirement]| {
         !requirements.is_empty() && requirements.iter().all(|one| !one.schemes.is_empty())
@@ -52,7 +51,7 @@ pub(crate) fn asks(card: &AgentCard) -> bool {
     asks(&card.security_requirements) || card.skills.iter().any(|skill| asks(&skill.security_requirements))
 }
 
-/// The cards of an agent, and what completes them.
+/// The cards of an agent, and the data that completes the cards.
 #[derive(Debug)]
 pub(crate) struct Cards {
     public: Arc<AgentCard>,
@@ -61,7 +60,7 @@ pub(crate) struct Cards {
     listing: Listing,
     versions: Versions,
     authentication: Declaration,
-    /// Whether callers are never asked who they are.
+    /// Whether the server never authenticates callers.
     is_open: bool,
     /// Whether the agent resumes streams.
     resumes: bool,
@@ -87,19 +86,19 @@ impl Cards {
         Self { public, base_url, listing, versions, authentication, is_open, resumes, documents, legacy, max_age }
     }
 
-    /// The address of the agent, as the sender of a request with this head sees it.
+    /// The address of the agent, as the sender of a request with this head sees the address.
     pub(crate) fn for_request(&self, uri: &Uri, headers: &HeaderMap) -> UrlPrefix {
         self.base_url.for_request(uri, headers)
     }
 
-    /// Whether streams of this agent are said to be ones that can be resumed. A signed card stands as a whole.
+    /// Whether the card declares resumable streams. The server does not change a signed card.
     pub(crate) fn resume(&self) -> bool {
         let is_ours = self.public.signatures.is_empty();
         self.resumes && self.public.capabilities.streams() && (is_ours || resume::is_declared(&self.public))
     }
 
-    /// Refuses the extended card to callers who are not authenticated, and to all where nobody can be (section 3.1.11).
-    /// Where the card does not declare it, it is for the engine to say so.
+    /// Refuses the extended card to callers without authentication, and to all callers of an open server (section
+    /// 3.1.11). If the card does not declare an extended card, the engine refuses the call.
     pub(crate) fn check_extended(&self, principal: &Principal) -> Result<(), Error> {
         if !self.public.capabilities.extends_card() || principal.is_authenticated() {
             Ok(())
@@ -110,13 +109,13 @@ impl Cards {
         }
     }
 
-    /// The public card, as the client of this request is to see it.
+    /// The public card for the client of this request.
     pub(crate) fn public(&self, head: &Parts) -> AgentCard {
         self.complete(&self.public, head)
     }
 
-    /// The extended card as a response over HTTP+JSON: its caller alone may keep it (section 13.3), and can ask whether
-    /// it is still the same.
+    /// The extended card as a response over HTTP+JSON. Only its caller may cache the card (section 13.3). The caller
+    /// can validate its copy.
     pub(crate) fn extended(&self, body: Bytes, content_type: HeaderValue, request: &HeaderMap) -> Response<Body> {
         let document = Document::new(body);
         let mut response = Response::new(Body::Empty);
@@ -128,12 +127,12 @@ impl Cards {
         respond_with(response, &document, request, self.documents.made())
     }
 
-    /// The card as the public sees it, for a page about the agent.
+    /// The public card, for a page about the agent.
     pub(crate) fn public_at(&self, base: &UrlPrefix) -> AgentCard {
         self.complete_at(&self.public, base)
     }
 
-    /// The card with what only the server knows. What it says already stands, and a signed card stands as a whole.
+    /// The card with the data of the server. Existing values of the card remain, and a signed card is not changed.
     pub(crate) fn complete(&self, card: &AgentCard, head: &Parts) -> AgentCard {
         self.complete_at(card, &self.base_url.for_request(&head.uri, &head.headers))
     }
@@ -161,8 +160,8 @@ impl Cards {
         card
     }
 
-    /// Answers a request for the public card, at one of its places: [`PATH`] or [`LEGACY_PATH`]. `None` where there is
-    /// none, because nobody who looks there is spoken to.
+    /// Answers a request for the public card at [`PATH`] or [`LEGACY_PATH`]. `None` if the server speaks no version
+    /// that uses the path.
     pub(crate) fn respond(&self, path: &str, head: &Parts) -> Option<Response<Body>> {
         if path == LEGACY_PATH {
             self.respond_from(&self.legacy, head, |card| card::encode_legacy(card, &self.versions))
@@ -186,7 +185,7 @@ impl Cards {
     }
 }
 
-/// Puts a document into a response that describes it, unless the client has the document already.
+/// Puts a document into the response that describes the document, unless the client has the document already.
 fn respond_with(
     mut response: Response<Body>,
     document: &Document,
@@ -203,7 +202,7 @@ fn respond_with(
     response
 }
 
-/// Whether the client has this card already; the tag decides before the time (RFC 9110, section 13.2.2).
+/// Whether the client has this card already. The tag has precedence over the time (RFC 9110, section 13.2.2).
 fn is_unchanged(headers: &HeaderMap, validators: Validators<'_>) -> bool {
     if headers.contains_key(http::header::IF_NONE_MATCH) {
         return headers.get_all(http::header::IF_NONE_MATCH).iter().any(|tags| validators.matches(tags));

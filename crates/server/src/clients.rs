@@ -1,7 +1,7 @@
-//! Mistakes of clients that are read all the same: each is logged once for each client, at the level `DEBUG`.
+//! Mistakes of clients that the server accepts. Each mistake is logged once for each client, at the level `DEBUG`.
 //!
-//! A client is a software (`User-Agent`) together with its caller. A caller without a name is known by its address, if the
-//! server asks for credentials: an open server does not look at addresses.
+//! A client is a software (`User-Agent`) together with its caller. A caller without a name is identified by its
+//! address, if the server requires credentials: an open server does not read addresses.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,10 +18,11 @@ use nuncio_model::{
 
 use crate::{address::peer_key, head, stack::Peer};
 
-/// How many clients are known. The client that came first is forgotten first, and is told of again.
+/// The number of recorded clients. If the number is reached, the oldest client is forgotten and its mistakes are logged
+/// again.
 const KEPT: usize = 1_024;
 
-/// The letters of a `User-Agent` that are logged.
+/// The number of bytes of a `User-Agent` that are logged.
 const SHOWN: usize = 100;
 
 /// The mistakes that were logged, by client.
@@ -38,7 +39,7 @@ struct Logged {
 }
 
 impl Clients {
-    /// Reads a part of a request, and logs the mistakes in it that were not logged of this client before.
+    /// Reads a part of a request, and logs the mistakes that are new for this client.
     pub(crate) fn reading<T>(&self, head: &Parts, principal: &Principal, read: impl FnOnce() -> T) -> T {
         let (value, noted) = leniency::noting(read);
         if !noted.is_empty() && tracing::enabled!(target: TARGET, tracing::Level::DEBUG) {
@@ -54,7 +55,7 @@ impl Clients {
         }
     }
 
-    /// The mistakes that this client has not made before.
+    /// The mistakes that are new for this client.
     fn new_of(&self, client: u64, noted: Noted) -> Noted {
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         let known = logged.of.get(&client).copied();

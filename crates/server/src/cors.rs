@@ -1,4 +1,4 @@
-//! Which pages in browsers may call the agent: none, unless they are named.
+//! The origins of pages in browsers that may call the agent: none by default.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use tower_http::cors::{AllowOrigin, Cors, CorsLayer};
 
 use crate::head::OLD_EXTENSIONS;
 
-/// Lets these origins call; `*` is any. Never with cookies or other credentials that the browser adds by itself: a
-/// page that has a token sends it in a header.
+/// Allows these origins to call; `*` is any origin. The server never allows cookies or other credentials that the
+/// browser adds by itself. A page with a token sends the token in a header.
 pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<Cors<S>>> + Clone {
     let allowed = if origins.iter().any(|origin| origin == "*") {
         AllowOrigin::any()
@@ -37,6 +37,6 @@ pub(crate) fn layer<S>(origins: &[HeaderValue]) -> impl Layer<S, Service = Box<C
             OLD_EXTENSIONS,
         ])
         .max_age(Duration::from_mins(10));
-    // In a box, because it is large, seldom there, and part of each connection.
+    // Boxed, because the layer is large, seldom used, and part of each connection.
     layer_fn(move |inner| Box::new(cors.layer(inner)))
 }

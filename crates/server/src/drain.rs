@@ -1,8 +1,8 @@
-//! The end of a server, in steps: nothing new, then no streams, then nothing at all.
+//! The steps of a server's shutdown: no new requests, then no streams, then no connections.
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Tells all parts of a server how far its end has come.
+/// Tells all parts of a server the current step of the shutdown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Drain {
     started: CancellationToken,
@@ -11,37 +11,37 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
-    /// Nothing new is taken from now on.
+    /// Starts the shutdown: the server takes no new requests.
     pub(crate) fn start(&self) {
         self.started.cancel();
     }
 
-    /// Whether it has begun.
+    /// Whether the shutdown has started.
     pub(crate) fn has_started(&self) -> bool {
         self.started.is_cancelled()
     }
 
-    /// Waits until it begins.
+    /// Waits until the shutdown starts.
     pub(crate) fn started(&self) -> WaitForCancellationFutureOwned {
         self.started.clone().cancelled_owned()
     }
 
-    /// Streams end from now on, as soon as they have said what there is to say.
+    /// Ends the streams. Each stream first sends the events that are ready.
     pub(crate) fn end_streams(&self) {
         self.streams.cancel();
     }
 
-    /// Waits until streams are to end.
+    /// Waits until streams must end.
     pub(crate) fn streams_end(&self) -> WaitForCancellationFutureOwned {
         self.streams.clone().cancelled_owned()
     }
 
-    /// Connections are cut off from now on.
+    /// Closes the connections.
     pub(crate) fn abort(&self) {
         self.connections.cancel();
     }
 
-    /// Waits until connections are to be cut off.
+    /// Waits until connections must close.
     pub(crate) fn aborted(&self) -> WaitForCancellationFutureOwned {
         self.connections.clone().cancelled_owned()
     }

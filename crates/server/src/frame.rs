@@ -1,25 +1,25 @@
-//! Frames of a stream: as many events as are ready, in one piece.
+//! Frames of a stream: all events that are ready, in one buffer.
 
-/// How many events go into one frame.
+/// The largest number of events in one frame.
 pub(crate) const BATCH: usize = 64;
 
-/// A frame that has grown to this many bytes takes no more events.
+/// A frame of at least this many bytes takes no more events.
 pub(crate) const FULL: usize = 64 * 1024;
 
-/// How much room the next frame of a stream is likely to need: as much as the last one. A frame that grows event by
-/// event is moved again and again.
+/// The expected size of the next frame of a stream: the size of the last frame. Without a reservation a frame is copied
+/// each time it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Room(usize);
 
 impl Room {
-    /// Makes room in a frame before an event is written into it.
+    /// Reserves room in an empty frame before the first event is written.
     pub(crate) fn make(&self, frame: &mut Vec<u8>) {
         if frame.is_empty() {
             frame.reserve(self.0);
         }
     }
 
-    /// Notes how much a frame needed.
+    /// Records the size of a frame.
     pub(crate) fn learn(&mut self, frame: &[u8]) {
         self.0 = frame.len().min(FULL);
     }

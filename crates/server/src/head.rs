@@ -1,4 +1,5 @@
-//! What the head of a request says besides its path: version, extensions, the last event seen (sections 3.2.6, 3.6).
+//! The facts in the head of a request besides its path: version, extensions and the last event of a resumed stream
+//! (section 3.2.6 "Service Parameters", section 3.6).
 
 use std::borrow::Cow;
 
@@ -15,7 +16,7 @@ use nuncio_wire::{
 
 const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 const EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
-/// What 0.3 and 0.2 call it.
+/// The name of the header in 0.3 and 0.2.
 pub(crate) const OLD_EXTENSIONS: HeaderName = HeaderName::from_static("x-a2a-extensions");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const RESUME: HeaderName = HeaderName::from_static(resume::PARAMETER);
@@ -25,8 +26,8 @@ pub(crate) fn version(parts: &Parts) -> Option<Cow<'_, str>> {
     declared(&parts.uri, &parts.headers)
 }
 
-/// The version that a request with this address and these headers declares. What is no text, or says two versions, is
-/// passed on as one that there is not, and so refused.
+/// The version that a request with this address and these headers declares. A value that is not text, or two different
+/// versions, are returned as an unknown version, so that the request is refused.
 pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'a, str>> {
     let mut lines = headers.get_all(&VERSION).iter();
     let Some(first) = lines.next() else { return negotiate::declared(None, uri.query()) };
@@ -39,13 +40,13 @@ pub(crate) fn declared<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<Cow<'
     }
 }
 
-/// The software of the client, as the client names it.
+/// The name of the client's software, from the client.
 pub(crate) fn user_agent(headers: &HeaderMap) -> Option<&str> {
     headers.get(USER_AGENT)?.to_str().ok()
 }
 
-/// The extensions that the head declares, if it does: in lists, in one header or several (SVC-4), under either of the
-/// names that versions have for it.
+/// The extensions that the head declares, if any: as lists, in one header or in several (section 11.2, service
+/// parameters), under the header name of any version.
 pub(crate) fn extensions(headers: &HeaderMap) -> Option<Vec<Box<str>>> {
     let mut declared = None;
     for name in [&EXTENSIONS, &OLD_EXTENSIONS] {
@@ -61,7 +62,8 @@ pub(crate) fn extensions(headers: &HeaderMap) -> Option<Vec<Box<str>>> {
     declared
 }
 
-/// Names the extensions that are active in the head of a response (EXT-3), as a version has it.
+/// Names the active extensions in the head of a response, under the header name of the version (section 3.2.6 "Service
+/// Parameters").
 pub(crate) fn echo_extensions(dialect: &dyn Dialect, active: &[Box<str>], headers: &mut HeaderMap) {
     if !active.is_empty()
         && let Ok(name) = HeaderName::try_from(dialect.extensions_header())
@@ -71,12 +73,12 @@ pub(crate) fn echo_extensions(dialect: &dyn Dialect, active: &[Box<str>], header
     }
 }
 
-/// The last event that the client saw of the stream that it resumes: in the header that readers of server-sent events
-/// renew by themselves, else in the service parameter.
+/// The last event that the client received of the stream to resume. `Last-Event-ID` has precedence, because readers of
+/// server-sent events update this header by themselves. The service parameter is second.
 ///
 /// # Errors
 ///
-/// `InvalidParams` where it is not the id of an event.
+/// `InvalidParams` if the value is not the id of an event.
 pub(crate) fn last_event(headers: &HeaderMap) -> Result<Option<u64>, Error> {
     let given = |name| headers.get(name).map_or("", |value: &HeaderValue| value.to_str().unwrap_or("?"));
     match resume::read(given(&LAST_EVENT_ID))? {
@@ -85,11 +87,11 @@ pub(crate) fn last_event(headers: &HeaderMap) -> Result<Option<u64>, Error> {
     }
 }
 
-/// Refuses a body that is compressed (RFC 9110, section 8.4): nothing is unpacked here.
+/// Refuses a compressed body (RFC 9110, section 8.4), because the server does not decompress.
 ///
 /// # Errors
 ///
-/// `ContentTypeNotSupported`, which says what may be done instead.
+/// `ContentTypeNotSupported`, with a hint.
 pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Error> {
     let mut lines = headers.get_all(CONTENT_ENCODING).iter();
     let Some(encoding) = lines.find(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity")) else { return Ok(()) };
@@ -98,8 +100,8 @@ pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Error> {
     Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
 }
 
-/// Refuses a head of more bytes than this. They are counted as HTTP/2 counts them, whichever version it came in (RFC
-/// 9113, section 6.5.2): the name and the value of each header and of each part of the request line, and 32 for each.
+/// Refuses a head with more than `limit` bytes. The size is counted as in HTTP/2 for every version of HTTP (RFC 9113,
+/// section 6.5.2): the name and the value of each header and of each part of the request line, plus 32 for each.
 ///
 /// # Errors
 ///
@@ -126,7 +128,7 @@ pub(crate) fn check_size<B>(limit: usize, request: &Request<B>) -> Result<(), Er
     Err(Error::new(ErrorKind::HeadTooLarge, message).with_metadata("limit", "head"))
 }
 
-/// Refuses a head that does not say once which host it is for (RFC 9112, section 3.2). HTTP/2 has it in the address.
+/// Refuses a head without exactly one host (RFC 9112, section 3.2). HTTP/2 has the host in the address.
 ///
 /// # Errors
 ///
@@ -140,8 +142,8 @@ pub(crate) fn check_host(version: http::Version, headers: &HeaderMap) -> Result<
     Err(Error::new(ErrorKind::InvalidRequest, message))
 }
 
-/// Refuses a body whose end is told in a way that servers and proxies read differently (RFC 9112, section 6.1): the one
-/// transfer coding of HTTP/1.1 that is known here is `chunked`.
+/// Refuses a body whose end servers and proxies determine differently (RFC 9112, section 6.1). The only transfer coding
+/// of HTTP/1.1 that the server accepts is `chunked`.
 ///
 /// # Errors
 ///
@@ -160,7 +162,7 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {
     text(headers, &CONTENT_TYPE)
 }
 
-/// The first value of a header, where it is text.
+/// The first value of a header, if the value is text.
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }

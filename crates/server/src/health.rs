@@ -1,4 +1,4 @@
-//! Whether the server lives, and whether it is ready for requests: for whatever runs it.
+//! Liveness and readiness of the server, for the supervisor of the process.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -8,12 +8,12 @@ use tokio::time::Instant;
 
 use crate::{body::Body, mount::Mounted, service::Service};
 
-/// Answers as long as the process does.
+/// Answers as long as the process runs.
 pub(crate) const LIVE: &str = "/healthz";
 
-/// Answers 200 while requests are welcome: the store answers and the server is not about to end. Without its bus a node
-/// does all that it did, and learns of other nodes' changes by looking at the store: that is said, and no reason to
-/// send requests elsewhere, as all nodes are likely to have lost the bus.
+/// Answers 200 while the server accepts requests: the store answers and the server is not stopping. A node without its
+/// bus works, because the node reads changes of other nodes from the store. The response reports the missing bus with
+/// status 200, because probably all nodes have lost the bus.
 pub(crate) const READY: &str = "/readyz";
 
 /// The longest time for the check of an agent. The engine's own limit for its bus is shorter, so a bus that does not
@@ -41,7 +41,7 @@ pub(crate) async fn readiness(service: &Service) -> Response<Body> {
     }
 }
 
-/// Whether requests are welcome: the part that is missing if the server can answer nevertheless, or the reason why not.
+/// Whether the server accepts requests: the missing part if the server can answer nevertheless, or the reason why not.
 /// A server with several agents is ready while one of them is ready.
 pub(crate) async fn check(service: &Service) -> Result<Option<&'static str>, &'static str> {
     if service.drain.has_started() {
@@ -60,7 +60,7 @@ pub(crate) async fn check(service: &Service) -> Result<Option<&'static str>, &'s
     if ready { Ok(missing) } else { Err("the task store does not answer\n") }
 }
 
-/// Checks an agent. Everybody can ask as often as they like, so requests at the same time share one answer.
+/// Checks an agent. Any client can send any number of health requests, so concurrent requests share one check.
 async fn check_backend(mount: &Mounted) -> Checked {
     let mut last = mount.check.lock().await;
     if let Some((at, checked)) = *last

@@ -1,4 +1,4 @@
-//! The root for GET: a page about the agent for people, and the way to the card for programs.
+//! The response to GET at the root: a page about the agent for people, and a redirect to the card for programs.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{
     card::{self, Cards},
 };
 
-/// Nothing is loaded and nothing runs; no other page may frame this one.
+/// The page loads nothing and runs nothing, and no other page may frame the page.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Answers GET or HEAD of the root.
@@ -37,7 +37,7 @@ pub(crate) fn answer(cards: &Cards, head: &Parts) -> Response<Body> {
     response
 }
 
-/// Whether a client names HTML among what it accepts, as browsers do.
+/// Whether a client accepts HTML by name, as browsers do.
 fn wants_html(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(header::ACCEPT).iter().filter_map(|list| list.to_str().ok());
     lists.flat_map(|list| list.split(',')).any(|range| {
@@ -59,7 +59,7 @@ fn page(card: &AgentCard, url: &str, card_path: &str) -> String {
         page.push_str("<h2>Skills</h2>\n<dl>\n");
         for skill in &card.skills {
             let (name, description) = (escaped(&skill.name), escaped(&skill.description));
-            // Writing to a string does not fail.
+            // A write to a string does not fail.
             let _ = writeln!(page, "<dt><bdi>{name}</bdi></dt><dd><bdi>{description}</bdi></dd>");
         }
         page.push_str("</dl>\n");
@@ -75,7 +75,7 @@ fn page(card: &AgentCard, url: &str, card_path: &str) -> String {
     page
 }
 
-/// Text as HTML: nothing in it is markup, and it has no control characters.
+/// Escapes text for HTML and removes control characters.
 fn escaped(text: &str) -> String {
     let mut to = String::with_capacity(text.len());
     for letter in text.chars() {

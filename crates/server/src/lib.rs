@@ -1,8 +1,8 @@
 //! An agent on a port: JSON-RPC, HTTP+JSON, gRPC and the agent card together (sections 8 to 11).
 //!
-//! A request comes in by `listen`, passes the layers of `stack`, and is answered by its `binding`, which turns it into
-//! a `Call` with the dialects of `nuncio-wire`. `service` gives the call to the agent at the request's place (`mount`). Nothing
-//! here knows an operation or a version by name.
+//! `listen` accepts a connection, and its requests pass the layers of `stack`. The `binding` of a request decodes the
+//! request into a `Call` with the dialects of `nuncio-wire`. `service` gives the call to the agent at the request's
+//! place (`mount`). No code here names an operation or a version.
 //!
 //! ```no_run
 //! use nuncio_engine::{Agent, AgentError, Engine, Turn};

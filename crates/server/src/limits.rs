@@ -1,9 +1,9 @@
-//! What bounds a server.
+//! The limits of a server.
 
 use nuncio_limit::Rate;
 use std::time::Duration;
 
-/// A server's limits. What is refused at one is refused in the shape of the request's binding.
+/// The limits of a server. A refusal at a limit has the error format of the request's binding.
 ///
 /// ```
 /// use nuncio_server::Limits;
@@ -14,62 +14,62 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The size of a request's body in bytes; more is 413. 16 MiB.
+    /// The size of a request's body in bytes; a larger body is 413. 16 MiB.
     pub body: usize,
-    /// How long a request's body may take from its head to its end; longer is 504. 30 s.
+    /// The time from a request's head to the end of its body; a longer time is 504. 30 s.
     pub body_time: Duration,
-    /// How long the head of a request may take, and a connection wait for its next request; the connection is closed
-    /// then, over HTTP/2 after a GOAWAY. 30 s.
+    /// The time for the head of a request, and the time a connection may wait for its next request. After this time the
+    /// connection is closed, over HTTP/2 after a GOAWAY. 30 s.
     pub head_time: Duration,
-    /// How long a client may leave unread what it is sent, or its network silent while something is under way; the
-    /// connection is closed then, on Linux only. A stream of HTTP/2 of which no 16 KiB are taken in this time is reset,
-    /// on any system, and the others on its connection go on. 60 s.
+    /// The time for which a client may leave sent data unread, or for which its network may be silent during a request.
+    /// After this time the connection is closed, on Linux only. A stream of HTTP/2 of which the client takes less than
+    /// 16 KiB in this time is reset, on any system; the other streams of the connection continue. 60 s.
     pub stall_time: Duration,
-    /// The size of a request's head in bytes; more is 431. Method, address and headers count as they do in HTTP/2 (RFC
-    /// 9113, section 6.5.2), which is 32 more for each than its name and its value. Of a head that is 64 KiB over the
-    /// limit no more is read, and its 431 has no body. 16 KiB.
+    /// The size of a request's head in bytes; a larger head is 431. Method, address and headers are counted as in
+    /// HTTP/2 (RFC 9113, section 6.5.2): name and value plus 32 for each. The server reads at most 64 KiB over the
+    /// limit; the 431 for a larger head has no body. 16 KiB.
     pub head: usize,
-    /// Requests under way whose response has not begun; one more is 503. 10,000.
+    /// Requests without a response yet; one more is 503. 10,000.
     pub requests: usize,
-    /// Requests of one caller under way whose response has not begun; one more is 429. 2,500.
+    /// Requests of one caller without a response yet; one more is 429. 2,500.
     pub requests_per_caller: usize,
-    /// Bytes of the bodies of all requests under way; more is 503. At least [`body`](Self::body). 512 MiB.
+    /// Bytes of the bodies of all current requests; more is 503. At least [`body`](Self::body). 512 MiB.
     pub body_bytes: usize,
-    /// Bytes of the bodies of one caller's requests under way; more is 429. At least [`body`](Self::body). 128 MiB.
+    /// Bytes of the bodies of one caller's current requests; more is 429. At least [`body`](Self::body). 128 MiB.
     pub body_bytes_per_caller: usize,
-    /// Bytes of all answers under way that have 64 KiB or more: from before they are written until the system has them.
-    /// More is 503. Readers of the same bytes share them, and they count once. A larger answer is let in where there is
-    /// no other. 512 MiB.
+    /// Bytes of all current answers of 64 KiB or more, from before their encoding until the system has the bytes. More
+    /// is 503. Readers of the same bytes share the bytes, which count once. An answer that is larger than the limit is
+    /// allowed if no other answer is being sent. 512 MiB.
     pub answer_bytes: usize,
-    /// Bytes of one caller's answers under way; more is 429. 128 MiB.
+    /// Bytes of one caller's current answers; more is 429. 128 MiB.
     pub answer_bytes_per_caller: usize,
-    /// Bodies and answers of 256 KiB or more that are read and written at the same time, beside the threads that drive
-    /// connections; more wait. On a runtime of a single thread there is no such thread. 4.
+    /// Bodies and answers of 256 KiB or more that are decoded and encoded at the same time, outside of the threads that
+    /// drive connections; more wait. A runtime of a single thread has no other threads. 4.
     pub large_at_once: usize,
-    /// How many requests a caller may make in a time; one more is 429. As many as it likes.
+    /// Requests of a caller per time; one more is 429. No limit by default.
     pub rate: Option<Rate>,
-    /// Streams that may be open; one more is 429. 20,000.
+    /// Open streams; one more is 429. 20,000.
     pub streams: usize,
-    /// Streams of one caller that may be open; one more is 429. 5,000.
+    /// Open streams of one caller; one more is 429. 5,000.
     pub streams_per_caller: usize,
-    /// Connections that may be open; further ones wait until one is closed. 20,000.
+    /// Open connections; further connections wait until one is closed. 20,000.
     pub connections: usize,
-    /// Connections of one address that may be open; further ones are closed at once. Of IPv6 a network (/64) counts as
-    /// one address. 15,000.
+    /// Open connections of one address; further connections are closed at once. An IPv6 network (/64) counts as one
+    /// address. 15,000.
     pub connections_per_address: usize,
-    /// Logins of one address that may fail in a minute; requests of this address are then 429, and the credentials in
-    /// them are not looked at. 100.
+    /// Failed logins of one address in a minute. More requests of this address are 429, and the server does not check
+    /// their credentials. 100.
     pub failed_logins: usize,
-    /// Streams, and other requests, that one connection of HTTP/2 may have open. 256.
+    /// Streams and other requests that one connection of HTTP/2 may have open. 256.
     pub streams_per_connection: u32,
-    /// How long a stream is silent before it carries a comment, so that nothing on the way takes it for dead. 15 s.
+    /// The silence after which a stream carries a comment, so that no proxy closes the stream as dead. 15 s.
     pub keep_alive: Duration,
-    /// How long requests and turns may go on after the server was told to end. 10 s.
+    /// The time for requests and turns to end after the shutdown has started. 10 s.
     pub drain: Duration,
 }
 
 impl Limits {
-    /// The same with times that can be added to one: a longer one than this is for ever.
+    /// The same limits with times that can be added to an instant. A longer time is reduced to 100 years.
     pub(crate) fn finite(self) -> Self {
         const EVER: Duration = Duration::from_hours(100 * 365 * 24);
         Self {

@@ -1,4 +1,4 @@
-//! The accept loop: connections in, bounded in number, each driven by its own task.
+//! The accept loop: a limited number of connections, and one task for each.
 
 mod chunks;
 mod connection;
@@ -25,23 +25,23 @@ use crate::{
     limits::Limits,
 };
 
-/// How many connections may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 4096;
 
 /// Listens on this address.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Without it a server cannot come back at its port for a minute.
+    // Without this option a server cannot listen on the same port again for a minute.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Clone)]
 pub(crate) struct Connections {
     pub(crate) drain: Drain,
-    /// The connections that are open.
+    /// The open connections.
     pub(crate) tracker: TaskTracker,
     settings: Arc<Settings>,
     slots: Arc<Semaphore>,
@@ -52,7 +52,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// `tells_peer` is whether requests carry from where they came.
+    /// `tells_peer` means that requests carry the address of their peer.
     pub(crate) fn new(limits: &Limits, drain: Drain, tells_peer: bool) -> Self {
         Self {
             drain,
@@ -66,7 +66,7 @@ impl Connections {
         }
     }
 
-    /// Accepts connections until the drain begins; each is served by a clone of the service.
+    /// Accepts connections until the drain starts. A clone of the service serves each connection.
     pub(crate) async fn accept<S>(&self, listener: TcpListener, service: S)
     where
         S: Service<Request<RequestBody>, Response = Response<Body>, Error: Into<BoxError>, Future: Send>,
@@ -114,16 +114,18 @@ impl Connections {
 
 impl Connections {
     fn prepare(&self, stream: &TcpStream) -> io::Result<()> {
-        // Nagle's algorithm holds small frames back for 40 ms.
+        // Nagle's algorithm delays small frames for 40 ms.
         stream.set_nodelay(true)?;
-        // Else a client that is gone without a word, or does not read, keeps its connection for a quarter of an hour.
+        // Without this option a client that disappears, or does not read, keeps its connection for a quarter of an
+        // hour.
         #[cfg(target_os = "linux")]
         socket2::SockRef::from(stream).set_tcp_user_timeout(Some(self.stall_time))?;
         Ok(())
     }
 }
 
-/// Some errors are of the one connection; others, of a process without file descriptors for example, last.
+/// Waits after an error that can last, for example if the process has no file descriptors left. Other errors concern
+/// one connection only.
 async fn rest_after(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {

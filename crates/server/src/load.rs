@@ -1,4 +1,4 @@
-//! What is under way, and how much of it may be.
+//! The current load of a server, and its limits.
 
 use std::sync::Arc;
 
@@ -7,27 +7,28 @@ use nuncio_model::{Error, ErrorKind, Principal};
 
 use crate::limits::Limits;
 
-/// Keeps a stream counted.
+/// Counts a stream until the permit is dropped.
 pub(crate) type StreamPermit = Permit;
 
-/// What is under way.
+/// The current load.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
-    /// Requests whose response has not begun, before it is known whose they are.
+    /// Requests without a response yet, counted before the caller is known.
     pub(crate) requests: Arc<Gauge>,
-    /// The same by caller.
+    /// Requests without a response yet, by caller.
     pub(crate) calls: Arc<Gauge>,
-    /// Streams that have not ended.
+    /// Open streams.
     pub(crate) streams: Arc<Gauge>,
     /// Bytes of the bodies of requests.
     pub(crate) bytes: Arc<Gauge>,
-    /// Bytes of questions for the server's health, which are small: whoever asks is known to nobody.
-    pub(crate) questions: Arc<Gauge>,
-    /// Streams of those who watch it.
+    /// Bytes of health checks over gRPC, which are small. Their callers are not authenticated.
+    pub(crate) health_checks: Arc<Gauge>,
+    /// Streams that watch the health.
     pub(crate) watchers: Arc<Gauge>,
 }
 
-/// How many may watch the server's health. These are strangers, so they take no stream from a caller.
+/// The largest number of streams that watch the health. Their callers are not authenticated, so these streams take no
+/// place from a known caller.
 const WATCHERS: usize = 1_000;
 
 impl Load {
@@ -60,7 +61,7 @@ impl Load {
                 bytes("body_bytes_per_caller", limits.body_bytes_per_caller),
                 ErrorKind::Unavailable,
             ),
-            questions: gauge("questions are under way", Most::NONE, Most::NONE, ErrorKind::Unavailable),
+            health_checks: gauge("health checks are under way", Most::NONE, Most::NONE, ErrorKind::Unavailable),
             watchers: gauge(
                 "watchers of the server's health are there",
                 Most::new("watchers", WATCHERS),
@@ -72,7 +73,7 @@ impl Load {
 
     /// Counts a stream of this caller.
     ///
-    /// Fails with `ResourceExhausted` where there are too many.
+    /// Fails with `ResourceExhausted` if too many streams are open.
     pub(crate) fn stream(&self, principal: &Principal) -> Result<StreamPermit, Error> {
         self.streams.take(principal, 1)
     }

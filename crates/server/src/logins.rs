@@ -1,4 +1,4 @@
-//! Failed logins by address, so that secrets are not guessed at the speed of the machine.
+//! Failed logins by address, so that a client cannot guess secrets at the speed of the machine.
 
 use std::{
     collections::HashMap,
@@ -15,18 +15,19 @@ use tokio::time::Instant;
 
 use crate::address::peer_key;
 
-/// How long a failure counts: as many as the limit are forgotten in this time, evenly.
+/// The time after which a failure is forgotten. The count decreases evenly: in this time by as many failures as the
+/// limit.
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// How many addresses are kept.
+/// The largest number of addresses with a count.
 const KEPT: usize = 10_000;
 
-/// The failures of each address that are not forgotten yet.
+/// The remaining failures of each address.
 #[derive(Debug)]
 pub(crate) struct Logins {
     most: f64,
     failures: Mutex<HashMap<IpAddr, Failures>>,
-    /// How many addresses are kept, so that where none has failed no lock is taken.
+    /// The number of addresses with a count. While the number is 0, a check takes no lock.
     addresses: AtomicUsize,
 }
 
@@ -37,17 +38,17 @@ struct Failures {
 }
 
 impl Logins {
-    /// `most` is how many logins of one address may fail in a minute.
+    /// `most` is the number of logins of one address that may fail in a minute.
     pub(crate) fn new(most: usize) -> Self {
         let most = f64::from(u32::try_from(most.max(1)).unwrap_or(u32::MAX));
         Self { most, failures: Mutex::default(), addresses: AtomicUsize::new(0) }
     }
 
-    /// Refuses an address whose logins have failed too often.
+    /// Refuses an address with too many failed logins.
     ///
     /// # Errors
     ///
-    /// `ResourceExhausted`, which says when the next login is looked at.
+    /// `ResourceExhausted`, with the time after which the next login is checked.
     pub(crate) fn check(&self, peer: IpAddr) -> Result<(), Error> {
         self.check_at(peer, Instant::now())
     }
@@ -68,7 +69,7 @@ impl Logins {
         Err(error.with_retry_after(wait))
     }
 
-    /// Counts a login that failed.
+    /// Counts a failed login.
     pub(crate) fn fail(&self, peer: IpAddr) {
         self.fail_at(peer, Instant::now());
     }
@@ -79,7 +80,7 @@ impl Logins {
             failures.retain(|_, failures| self.left(*failures, now) > 0.0);
         }
         if failures.len() >= KEPT {
-            // So many addresses are not one that guesses.
+            // So many addresses are not one client that guesses.
             failures.clear();
         }
         let entry = failures.entry(peer_key(peer)).or_insert(Failures { count: 0.0, at: now });
@@ -87,7 +88,7 @@ impl Logins {
         self.addresses.store(failures.len(), Ordering::Relaxed);
     }
 
-    /// What of these failures is not forgotten.
+    /// The remaining failures at this time.
     fn left(&self, failures: Failures, now: Instant) -> f64 {
         let forgotten = now.saturating_duration_since(failures.at).as_secs_f64() / WINDOW.as_secs_f64() * self.most;
         (failures.count - forgotten).max(0.0)

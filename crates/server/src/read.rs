@@ -1,4 +1,4 @@
-//! Reading a request's body: whole, bounded in size and in time.
+//! Reads the body of a request, with limits of size and time.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,12 +18,12 @@ use crate::{
     head,
 };
 
-/// What bounds the body of a request.
+/// The limits of a request's body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimits {
     /// In bytes.
     pub(crate) size: usize,
-    /// Bytes that a binding puts around what is limited.
+    /// Bytes of the binding's framing, which are not part of the limited size.
     pub(crate) framing: usize,
     /// From the head of the request to the end of its body.
     pub(crate) time: Duration,
@@ -35,7 +35,7 @@ impl BodyLimits {
         size > self.size.saturating_add(self.framing)
     }
 
-    /// Refuses a body that says it is too large, before any of it is read.
+    /// Refuses a body that declares too large a size, before any part of the body is read.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Error> {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| self.is_exceeded(usize::try_from(length).unwrap_or(usize::MAX))) {
@@ -56,7 +56,7 @@ impl BodyLimits {
     }
 }
 
-/// The body of a request, which counts while it is held.
+/// The body of a request. Its bytes count until the body is dropped.
 pub(crate) struct FullBody {
     pub(crate) bytes: Bytes,
     _counted: Option<Permit>,
@@ -64,8 +64,8 @@ pub(crate) struct FullBody {
 
 /// Reads a body to its end, for this caller.
 ///
-/// Fails with `PayloadTooLarge`, with `DeadlineExceeded`, with `InvalidRequest` where the client broke off, and as
-/// [`Gauge::take`] does where there are too many bytes under way.
+/// Fails with `PayloadTooLarge`, with `DeadlineExceeded`, with `InvalidRequest` if the client broke off, and as
+/// [`Gauge::take`] does if the bodies of current requests have too many bytes.
 pub(crate) async fn read_body(
     mut body: RequestBody,
     headers: &HeaderMap,
@@ -74,7 +74,7 @@ pub(crate) async fn read_body(
     principal: &Principal,
 ) -> Result<FullBody, Error> {
     if let Err(too_large) = limits.check(headers) {
-        // One that asks first whether to send it is not told to.
+        // A client with `Expect: 100-continue` gets no permission to send the body, so no body arrives.
         if !headers.contains_key(EXPECT) {
             Box::pin(drain(&mut body)).await;
         }
@@ -87,7 +87,7 @@ pub(crate) async fn read_body(
     let mut permit = gauge.take(principal, 0)?;
     let first = next(&mut body).now_or_never();
     let bytes = match first {
-        // What is there whole needs no timer, and no room for more.
+        // A body that has arrived completely needs no timer and no reservation.
         Some(Ok(Some(first))) if body.is_end_stream() => take(first, limits, &mut permit),
         first => {
             let whole = Box::pin(collect(&mut body, first, limits, &mut permit));
@@ -95,7 +95,7 @@ pub(crate) async fn read_body(
         }
     };
     if bytes.as_ref().is_err_and(|error| error.kind() == ErrorKind::PayloadTooLarge) {
-        // It did not say how long it is. What was read of it counts no more.
+        // The body did not declare its size. The part that was read no longer counts.
         drop(permit);
         Box::pin(drain(&mut body)).await;
         return Err(limits.too_large());
@@ -103,12 +103,12 @@ pub(crate) async fn read_body(
     Ok(FullBody { bytes: bytes?, _counted: Some(permit) })
 }
 
-/// How much of a body that is refused is read all the same, in bytes, and for how long.
+/// The number of bytes of a refused body that the server still reads, and the time for this.
 const DRAINED: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// Reads what nobody wants, within bounds, and keeps nothing of it: a client that still writes when the connection
-/// closes sees that it broke, and not the answer.
+/// Reads and discards a refused body, within limits. A client that still writes when the connection closes sees a
+/// broken connection instead of the answer.
 async fn drain(body: &mut RequestBody) {
     let read = async {
         let mut left = DRAINED;
@@ -118,7 +118,7 @@ async fn drain(body: &mut RequestBody) {
             left = left.saturating_sub(data.len());
         }
     };
-    // Beyond that the client has to do without the answer.
+    // Beyond these limits the client does not get the answer.
     let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
@@ -131,7 +131,7 @@ fn take(first: Bytes, limits: BodyLimits, counted: &mut Permit) -> Result<Bytes,
     Ok(first)
 }
 
-/// Reads a body, of which the first piece may be there.
+/// Reads a body of which the first piece may have arrived.
 async fn collect(
     body: &mut RequestBody,
     first: Option<Result<Option<Bytes>, Error>>,
@@ -149,7 +149,7 @@ async fn collect(
     }
     let Some(second) = next(body).await? else { return Ok(first) };
     let rest = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX).min(limits.size);
-    // What is set aside for the rest of it counts, too.
+    // The reservation for the rest of the body counts, too.
     let mut room = second.len() + rest;
     counted.grow(room)?;
     let mut whole = BytesMut::with_capacity(first.len() + room);
@@ -167,7 +167,7 @@ async fn collect(
     Ok(whole.freeze())
 }
 
-/// The next piece of data; trailers are nothing to us.
+/// The next piece of data. Trailers are ignored.
 async fn next(body: &mut RequestBody) -> Result<Option<Bytes>, Error> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.map_err(broken_off).map(Frame::into_data)? {

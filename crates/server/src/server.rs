@@ -1,4 +1,4 @@
-//! A server that listens: from its first connection to its last.
+//! A server that listens, from its first connection to its last.
 
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -19,15 +19,15 @@ use crate::{
     stack::Stack,
 };
 
-/// How long connections may take to close once nothing is under way on them.
+/// The time for connections to close after their last request.
 const CLOSING: Duration = Duration::from_secs(2);
 
-/// How often the end of what is under way is looked for.
+/// The interval between two checks for the end of requests and turns.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// An agent on a port: JSON-RPC, HTTP+JSON, gRPC, its card and its health, over HTTP/1.1 and HTTP/2.
 ///
-/// Dropping it before [`serve`](Self::serve) closes the port.
+/// A drop before [`serve`](Self::serve) closes the port.
 pub struct Server {
     pub(crate) listener: TcpListener,
     pub(crate) local: SocketAddr,
@@ -50,14 +50,13 @@ impl Server {
         Builder::new(mounts.into_iter().collect())
     }
 
-    /// Where it listens; with the port that was free where that was asked for.
+    /// The address on which the server listens, with the actual port.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// All that it serves as a router, for a server of another kind. What [`serve`](Self::serve) does beside serving,
-    /// is then up to that server. Requests for other hosts than those of this server are refused; see
-    /// [`Builder::allowed_hosts`].
+    /// All routes of the server as a router, for another HTTP server. That server is then responsible for the other
+    /// work of [`serve`](Self::serve). Requests for foreign hosts are refused; see [`Builder::allowed_hosts`].
     pub fn router(&self) -> axum::Router {
         let stack =
             MapRequestLayer::new(|request: Request<axum::body::Body>| request.map(|body| RequestBody::Axum { body }))
@@ -65,15 +64,15 @@ impl Server {
         self.routes.clone().unwrap_or_default().fallback_service(stack)
     }
 
-    /// Serves until `shutdown` completes, and then ends in good order: it accepts nothing more, lets requests and turns
-    /// go on for up to [`Limits::drain`], shuts the engine down, and ends the streams that are left with `Unavailable`:
-    /// their readers come back with the id of the last event.
+    /// Serves until `shutdown` completes, and then stops gracefully. The server accepts no more requests, lets requests
+    /// and turns continue for up to [`Limits::drain`], and shuts the engine down. Remaining streams end with
+    /// `Unavailable`; their readers resume with the id of the last event.
     ///
-    /// Beyond the drain the end takes some seconds where things do not end by themselves, and hardly a moment else: 2 s
-    /// for deliveries of webhooks and as much for connections, 5 s for turns that are cut off and as much for the bus,
-    /// and what the store needs to write out. So who kills servers that do not end gives them the drain and 15 s.
+    /// The shutdown can take longer than the drain: 2 s for deliveries of webhooks, 2 s for connections, 5 s for turns
+    /// that do not end, 5 s for the bus, and the time the store needs to write. Usually the additional time is short. A
+    /// supervisor that kills the process should wait for the drain and 15 s.
     ///
-    /// Dropping the future closes the port and leaves connections as they are.
+    /// A drop of the future closes the port and leaves open connections as they are.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let connections = Connections::new(&self.limits, self.service.drain.clone(), self.tells_peer);
         let merged = self.routes.is_some().then(|| hyper_service(self.router()));
@@ -93,7 +92,7 @@ impl Server {
     }
 }
 
-/// A router as the service of our own connections.
+/// A router as the service of this server's connections.
 fn hyper_service(
     router: axum::Router,
 ) -> impl tower::Service<
@@ -126,19 +125,19 @@ impl Running {
         Self { stop: stop.drop_guard(), tasks }
     }
 
-    /// Waits for the end of the work, and cuts the work off after this time. Webhooks that were not delivered are
+    /// Waits for the end of the work, and aborts the work after `timeout`. Webhooks that were not delivered are
     /// delivered after the next start.
-    async fn stop(mut self, patience: Duration) {
+    async fn stop(mut self, timeout: Duration) {
         drop(self.stop);
         let ended = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(patience, ended).await.is_err() {
+        if tokio::time::timeout(timeout, ended).await.is_err() {
             self.tasks.abort_all();
         }
     }
 }
 
-async fn drain(service: &Service, background: Running, connections: &Connections, patience: Duration) {
-    let deadline = Instant::now() + patience;
+async fn drain(service: &Service, background: Running, connections: &Connections, timeout: Duration) {
+    let deadline = Instant::now() + timeout;
     let backends = || service.mounts.all().iter().map(|mount| &mount.backend);
     let turns = || backends().map(Backend::running).sum::<usize>();
     let is_busy = || service.load.requests.count() > 0 || turns() > 0;
@@ -151,7 +150,7 @@ async fn drain(service: &Service, background: Running, connections: &Connections
     while is_busy() && Instant::now() < deadline {
         tokio::time::sleep(LOOK).await;
     }
-    // An engine closes its store when it ends, so the work that reads the store must end before.
+    // An engine closes its store at its end, so the work that reads the store must end before.
     background.stop(deadline.saturating_duration_since(Instant::now()).max(CLOSING)).await;
     let left = deadline.saturating_duration_since(Instant::now());
     join_all(backends().map(|backend| backend.shutdown(left))).await;

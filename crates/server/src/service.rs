@@ -1,4 +1,4 @@
-//! The part that all bindings share: a call with the facts of its head goes to an agent, and the reply comes back
+//! The common part of all bindings: gives a call, with the facts of its head, to an agent and returns the reply
 //! (section 5.2).
 
 use std::{sync::Arc, time::Duration};
@@ -37,66 +37,66 @@ pub(crate) struct Service {
     pub(crate) versions: Versions,
     /// The addresses of this server.
     pub(crate) base_url: BaseUrl,
-    /// The names of this server; `None` if every name is answered for.
+    /// The names of this server; `None` if the server answers for every name.
     pub(crate) hosts: Option<Hosts>,
     pub(crate) origins: Origins,
     /// The clients whose mistakes were logged.
     pub(crate) clients: Clients,
-    /// The size of a request's head in bytes.
+    /// The largest size of a request's head in bytes.
     pub(crate) head_limit: usize,
     pub(crate) body_limits: BodyLimits,
     pub(crate) keep_alive: Duration,
     pub(crate) load: Load,
-    /// Logins that failed.
+    /// Failed logins.
     pub(crate) logins: Logins,
     pub(crate) answers: Arc<Answers>,
-    /// Where callers are held to a rate.
+    /// The rate limits of callers.
     pub(crate) rates: Option<Rates>,
     pub(crate) drain: Drain,
-    /// The value of `WWW-Authenticate` beside a 401.
+    /// The value of `WWW-Authenticate` in a 401.
     pub(crate) challenge: Option<HeaderValue>,
 }
 
-/// What is known of a request beside its call.
+/// The facts of a request besides its call.
 pub(crate) struct Incoming<'a> {
-    /// The agent that is called.
+    /// The called agent.
     pub(crate) mount: &'a Mounted,
     pub(crate) principal: Principal,
     pub(crate) head: &'a Parts,
-    /// The version it speaks.
+    /// The version of the request.
     pub(crate) dialect: &'static dyn Dialect,
-    /// The binding, by the name that a card has for it.
+    /// The name of the binding in a card.
     pub(crate) binding: &'static str,
-    /// Extensions that it declares elsewhere than in its head.
+    /// Extensions that the request declares outside of its head.
     pub(crate) extensions: Vec<Box<str>>,
 }
 
-/// What came of a call, and what goes with it into the head of the response.
+/// The result of a call, and the facts for the head of the response.
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
     pub(crate) extensions: Vec<Box<str>>,
-    /// Who called.
+    /// The caller.
     pub(crate) principal: Principal,
 }
 
-/// The bytes of a reply, before its binding puts something around it.
+/// The encoded reply.
 pub(crate) enum Written {
-    /// Of a small one, with what is around it.
+    /// A small reply, with the frame of its binding.
     Whole(Vec<u8>),
-    /// Of a large one.
+    /// A large reply, without the frame of its binding.
     Large(Bytes),
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(crate) enum Outcome {
     /// A reply; never a stream.
     Reply(Reply),
-    /// A stream, and its place among those that may be open.
+    /// A stream, and its permit.
     Events(EventStream, StreamPermit),
 }
 
 impl Service {
-    /// The agent that a request is for, as far as its head tells.
+    /// The agent of a request, by the head of the request.
     pub(crate) fn route<'a>(&'a self, uri: &'a Uri, headers: &HeaderMap) -> Route<'a> {
         self.mounts.route(uri, headers, self.base_url.path(uri))
     }
@@ -113,7 +113,7 @@ impl Service {
         self.mounts.of_call(route.mount, &head.uri, &head.headers, tenant)
     }
 
-    /// What came of a call, or for one who asked for the extended card, which the agent does not have, the public one.
+    /// Replaces the error of an agent without an extended card by the public card, if `asker` is set.
     pub(crate) fn or_public_card(
         mount: &Mounted,
         outcome: Result<Answer, Error>,
@@ -130,10 +130,10 @@ impl Service {
     }
 }
 
-/// A request, the place of its stream where it opens one, and the extensions that are active.
+/// A request, the permit of its stream if the call opens a stream, and the active extensions.
 type Prepared = (Request, Option<StreamPermit>, Vec<Box<str>>);
 
-/// A call under way, and what its answer needs beside its reply.
+/// A started call, and the data that its answer needs besides the reply.
 struct StartedCall<'a> {
     reply: Calling<'a>,
     permit: Option<StreamPermit>,
@@ -141,9 +141,9 @@ struct StartedCall<'a> {
 }
 
 impl Service {
-    /// Calls an operation for this caller, who sent a request with this head, in this version.
+    /// Calls an operation for a caller with a request of this version and head.
     ///
-    /// Not an `async fn`, which would have room for the call as long as the reply is waited for.
+    /// Not an `async fn`, because its future would have room for the call until the reply arrives.
     pub(crate) fn answer<'a>(
         &'a self,
         incoming: Incoming<'a>,
@@ -195,7 +195,7 @@ impl Service {
         let permit = is_stream.then(|| self.load.stream(&principal)).transpose()?;
         let last_event = if is_stream { head::last_event(&head.headers)? } else { None };
         let scope = scope(principal, &call);
-        // As with the version, what the head says wins over what a call says.
+        // The head has precedence over the call, as for the version.
         let requested = head::extensions(&head.headers).unwrap_or(extensions);
         let mut active = mount.backend.active_extensions(&requested);
         if mount.cards.resume() && has(&requested, resume::URI) && !has(&active, resume::URI) {
@@ -221,9 +221,10 @@ impl Service {
         read_body(body, &head.headers, limits, &self.load.bytes, principal).await
     }
 
-    /// Writes a reply to this caller: `whole` writes a small one with what is around it, `bare` a large one without.
+    /// Encodes a reply for this caller: `whole` encodes a small reply with the frame of the binding, `bare` encodes a
+    /// large reply without the frame.
     ///
-    /// Fails as these do, and as [`Answers::of_reply`] does.
+    /// Fails as `whole` or `bare` does, and as [`Answers::of_reply`] does.
     pub(crate) async fn write(
         &self,
         principal: &Principal,
@@ -242,7 +243,7 @@ impl Service {
         Ok(Written::Whole(body))
     }
 
-    /// The body that is these bytes, all written together: counted for this caller where they are many.
+    /// The body with these bytes. From [`LARGE`] on the bytes count for this caller.
     ///
     /// Fails as [`Answers::of_written`] does.
     pub(crate) async fn full(&self, principal: &Principal, bytes: Vec<u8>, method: Method) -> Result<Bytes, Error> {
@@ -252,9 +253,9 @@ impl Service {
         Box::pin(self.answers.of_written(principal, bytes.into(), method)).await
     }
 
-    /// The response that streams these events, of a call of this method, as server-sent events.
+    /// The response that streams these events of a call as server-sent events.
     ///
-    /// Fails where the first event is too large for now and the call can be repeated.
+    /// Fails if the server has no room for the first event and the call can be repeated.
     pub(crate) fn stream(
         &self,
         method: Method,
@@ -266,7 +267,7 @@ impl Service {
         EventBody::response(method, events, envelope, self.keep_alive, &self.drain, permit)
     }
 
-    /// Adds to the head of a refusal what its error calls for.
+    /// Adds the headers that an error requires to a refusal.
     pub(crate) fn complete_refusal(&self, error: &Error, headers: &mut HeaderMap) {
         if error.kind() == ErrorKind::Unauthenticated
             && let Some(challenge) = &self.challenge
@@ -291,7 +292,7 @@ fn outcome(mount: &Mounted, reply: Reply, permit: Option<StreamPermit>, head: &P
     }
 }
 
-/// A header has seconds alone; who comes back before the time is over is refused once more.
+/// Rounds up to whole seconds, the unit of the header. A client that returned too early would be refused again.
 fn whole_seconds(after: Duration) -> u64 {
     after.as_secs().saturating_add(u64::from(after.subsec_nanos() > 0)).max(1)
 }
@@ -300,19 +301,19 @@ fn has(uris: &[Box<str>], uri: &str) -> bool {
     uris.iter().any(|known| **known == *uri)
 }
 
-/// What a caller sees with this call.
+/// The tenant and the caller whose data this call can see.
 pub(crate) fn scope(principal: Principal, call: &Call) -> Scope {
     Scope::new(call.tenant().cloned().unwrap_or_default(), principal)
 }
 
-/// Logs why a reply could not be written; where that is a limit, the limit's own line in the log says so.
+/// Logs why a reply could not be encoded. A limit has its own line in the log.
 pub(crate) fn log_unwritten(error: &Error, method: Method) {
     if !error.metadata().contains_key("limit") {
         log(error, method.name());
     }
 }
 
-/// The log has the cause; the peer has the message.
+/// Logs an error with its cause. The peer gets the message only.
 pub(crate) fn log(error: &Error, method: &'static str) {
     match error.kind() {
         ErrorKind::Internal | ErrorKind::Unavailable | ErrorKind::InvalidAgentResponse => {

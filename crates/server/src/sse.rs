@@ -1,4 +1,5 @@
-//! The body of a stream: events of the engine as server-sent events (sections 9.4.2 and 11.7; STREAM-15).
+//! The body of a stream: events of the engine as server-sent events (sections 9.4.2 and 11.7). An error after the first
+//! event is the last event of the stream.
 
 use std::{
     collections::VecDeque,
@@ -23,14 +24,14 @@ use crate::{
     load::StreamPermit,
 };
 
-/// What ends an event.
+/// The end of an event.
 const END: &str = "\n\n";
 
-/// What an event is wrapped in.
+/// The frame of an event.
 pub(crate) enum Envelope {
     /// A JSON-RPC response with the id of the request.
     JsonRpc(&'static dyn JsonRpcDialect, jsonrpc::Id),
-    /// Nothing: HTTP+JSON.
+    /// HTTP+JSON has no frame.
     Bare(&'static dyn RestDialect),
 }
 
@@ -48,7 +49,7 @@ impl Envelope {
         });
     }
 
-    /// The bytes of a large event, without what is around it.
+    /// The bytes of a large event, without the frame.
     fn encode(&self, event: &StreamEvent) -> Bytes {
         let json = match self {
             Self::JsonRpc(dialect, _) => encode(*dialect, event),
@@ -57,9 +58,9 @@ impl Envelope {
         sse::escaped(json)
     }
 
-    /// Writes what is before the bytes of a large event; gives what is behind them.
+    /// Writes the frame before the bytes of a large event, and returns the frame behind the bytes.
     fn surround(&self, sequence: Option<u64>, to: &mut Vec<u8>) -> Bytes {
-        // How much is behind it, as what is before it may become longer when it is escaped.
+        // Counts the bytes behind the event, because escapes can make the part before the event longer.
         let mut behind = END.len();
         sse::write_with(sequence, to, |to| {
             if let Self::JsonRpc(_, id) = self {
@@ -74,7 +75,7 @@ impl Envelope {
         to.split_off(to.len() - behind).into()
     }
 
-    /// An error after the first event is the last thing in a stream.
+    /// An error after the first event is the last event of a stream.
     fn write_error(&self, error: &Error, to: &mut Vec<u8>) {
         match self {
             Self::Bare(dialect) => sse::write_named("error", &rest::write_error(*dialect, error).1, to),
@@ -113,13 +114,13 @@ fn encode<D: Events + ?Sized>(dialect: &D, event: &StreamEvent) -> Bytes {
 }
 
 pin_project_lite::pin_project! {
-    /// Polls the events and puts those that are ready into one frame.
+    /// Polls the events and puts all ready events into one frame.
     ///
-    /// A stream that is silent for a while carries comments. When the server drains, it ends at the latest when there
-    /// is nothing more to say: the client comes back with the id of the last event. Dropping it frees the reader.
+    /// A silent stream carries comments. When the server drains, the stream ends as soon as no event is ready; the
+    /// client resumes with the id of the last event. A drop of the body frees the reader.
     pub(crate) struct EventBody {
         events: Option<Outgoing>,
-        // What follows the frame that was given out last.
+        // The bytes that follow the last frame.
         pieces: VecDeque<Bytes>,
         envelope: Envelope,
         room: Room,
@@ -135,7 +136,7 @@ pin_project_lite::pin_project! {
 impl EventBody {
     /// The response of a stream.
     ///
-    /// Fails where the first event is too large for now and the call can be repeated.
+    /// Fails if the server has no room for the first event and the call can be repeated.
     pub(crate) fn response(
         method: Method,
         mut events: Outgoing,
@@ -165,7 +166,7 @@ impl EventBody {
         Ok(stream(Body::Events(Box::pin(body))))
     }
 
-    /// The response of a stream of nothing but this error.
+    /// The response of a stream with only this error.
     pub(crate) fn refusal(envelope: &Envelope, error: &Error) -> Response<Body> {
         let mut body = Vec::with_capacity(512);
         envelope.write_error(error, &mut body);
@@ -216,7 +217,7 @@ impl EventBody {
             return Poll::Ready(None);
         }
         if this.silence.as_mut().poll(cx).is_ready() {
-            // Whoever takes this frame polls for the next, which sets the timer again.
+            // After this frame, hyper polls for the next frame and so starts the timer again.
             this.silence.as_mut().reset(Instant::now() + *this.keep_alive);
             sse::write_comment("keep-alive", &mut frame);
             return Poll::Ready(Some(frame.into()));

@@ -1,4 +1,4 @@
-//! What stands between the network and the bindings: each layer with its reason.
+//! The layers between the network and the bindings, each with its reason.
 
 mod admit;
 mod authenticate;
@@ -38,32 +38,33 @@ type InnerStack = HostCheck<Public<Admit<Authenticate<OriginCheck<Quota<Bindings
 type LayerResult = Result<Response<Body>, Infallible>;
 type BoxedResult = Pin<Box<dyn Future<Output = LayerResult> + Send>>;
 
-/// Builds the stack. A request goes through it from the top, its response from the bottom.
+/// Builds the stack. A request passes the layers from the top, its response from the bottom.
 ///
-/// What a layer refuses is refused in the shape of the request's binding. The body is read, with its limits of size and
-/// time, by the bindings: gRPC's is not one document. So is the version, which a binding's envelope may tell.
+/// A refusal of a layer has the error format of the request's binding. The bindings read the body, with its limits of
+/// size and time, because a body of gRPC is not one document. The bindings also determine the version, because a body
+/// can declare the version.
 pub(crate) fn stack(service: &Arc<Service>, authenticator: Arc<dyn Authenticator>, origins: &[HeaderValue]) -> Stack {
     ServiceBuilder::new()
-        // A bug costs the caller one answer, and not the connection with all that goes over it.
+        // A bug costs the caller one answer, and not the connection with its other requests.
         .layer(CatchPanicLayer(Arc::clone(service)))
-        // Outside of all that can refuse, so that refusals are seen too.
+        // Outside of all layers that can refuse, so that refusals are traced, too.
         .layer(TraceLayer)
-        // A head has its limit before anything is made of it; one that does not say for whom it is might be meant for
-        // somebody else.
+        // The size of a head is limited before any other use of the head. A head without exactly one host might be
+        // meant for another server.
         .layer(HeadsLayer(Arc::clone(service)))
-        // Browsers ask before they send anything, and without credentials.
+        // A browser asks for permission before the call, without credentials.
         .option_layer((!origins.is_empty()).then(|| cors::layer(origins)))
         // A page in a browser can give its own name the address of this machine. The name in the request shows this.
         .layer(HostCheckLayer(Arc::clone(service)))
-        // Cards and health are for everybody, and must answer when nothing else may any more.
+        // Cards and health are public, and must be available when the limit of requests is reached.
         .layer(PublicLayer(Arc::clone(service)))
-        // Past this many, one more would only make all of them late.
+        // More requests than this limit would only delay all requests.
         .layer(AdmitLayer(Arc::clone(service)))
-        // Strangers are turned away before a byte of their bodies is read.
+        // A caller without valid credentials is refused before the first byte of the body is read.
         .layer(AuthenticateLayer::new(Arc::clone(service), authenticator))
         // A page in a browser can send requests to this machine. A caller without credentials may be such a page.
         .layer(OriginCheckLayer(Arc::clone(service)))
-        // A caller that wants too much is told so, and the others go on.
+        // A caller over its limit is refused, and the other callers are not affected.
         .layer(QuotaLayer(Arc::clone(service)))
         .service(Bindings(Arc::clone(service)))
 }

@@ -8,11 +8,11 @@ use nuncio_model::{AgentCard, Error, Tenant};
 
 pub use name::InvalidTenant;
 
-/// The tenants that a server answers for. Tasks of one tenant are not seen in another. A request without a tenant is
-/// always answered; its tasks are in a scope of their own.
+/// The tenants that a server answers for. A tenant cannot see the tasks of another tenant. A request without a tenant
+/// is always answered; its tasks have a scope of their own.
 ///
-/// Over HTTP+JSON the tenant may be the first segment of the path. So with any tenant a mistyped URL works, and begins
-/// tasks that nobody finds again.
+/// Over HTTP+JSON the tenant may be the first segment of the path. If every tenant is allowed, a mistyped URL works and
+/// starts tasks in a scope that no later request names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenants(Known);
 
@@ -29,17 +29,18 @@ impl Default for Tenants {
 }
 
 impl Tenants {
-    /// Whatever a request names.
+    /// Every tenant that a request names.
     pub const fn any() -> Self {
         Self(Known::Any)
     }
 
-    /// These and no others. [`Builder::bind`](crate::Builder::bind) refuses names that [`Self::check_name`] refuses.
+    /// These tenants and no others. [`Builder::bind`](crate::Builder::bind) refuses names that [`Self::check_name`]
+    /// refuses.
     pub fn named<T: Into<Tenant>>(tenants: impl IntoIterator<Item = T>) -> Self {
         Self(Known::Named(tenants.into_iter().map(Into::into).collect()))
     }
 
-    /// With the tenants that the interfaces of a card name: clients send these.
+    /// Adds the tenants that the interfaces of a card name, because clients send these.
     pub(crate) fn with_card(mut self, card: &AgentCard) -> Self {
         if let Known::Named(tenants) = &mut self.0 {
             tenants.extend(card.supported_interfaces.iter().filter_map(|it| it.tenant.clone()));
@@ -47,7 +48,7 @@ impl Tenants {
         self
     }
 
-    /// Whether requests of this tenant are answered.
+    /// Whether the server answers requests of this tenant.
     pub(crate) fn contains(&self, tenant: &Tenant) -> bool {
         match &self.0 {
             Known::Any => true,
@@ -55,11 +56,11 @@ impl Tenants {
         }
     }
 
-    /// Refuses a call of a tenant that is not known.
+    /// Refuses a call of an unknown tenant.
     ///
     /// # Errors
     ///
-    /// `InvalidParams` that names the field.
+    /// `InvalidParams` with the name of the field.
     pub(crate) fn check(&self, tenant: Option<&Tenant>) -> Result<(), Error> {
         match tenant {
             Some(tenant) if !self.contains(tenant) => Err(Error::invalid_params("tenant", UNKNOWN)),
@@ -68,5 +69,5 @@ impl Tenants {
     }
 }
 
-/// What is said of a tenant that is not known.
+/// The error text for an unknown tenant.
 pub(crate) const UNKNOWN: &str = "is not a tenant of this agent; `nuncio serve --tenants` names its tenants";

@@ -1,5 +1,4 @@
-//! Replies in flight: tasks that are being written, or whose bytes are being sent. A request for the same bytes shares
-//! the reply.
+//! Replies in flight: replies that are being encoded or sent. A request for the same bytes shares the reply.
 
 use std::{
     collections::HashMap,
@@ -18,7 +17,7 @@ type Key = (usize, Encoding);
 #[derive(Debug, Default)]
 pub(super) struct InFlight(Mutex<HashMap<Key, Weak<SharedReply>>>);
 
-/// One task in one encoding, for all requests that want the same bytes.
+/// One task in one encoding, for all requests for the same bytes.
 #[derive(Debug)]
 pub(super) struct SharedReply {
     key: Key,

@@ -1,5 +1,5 @@
-//! The events of a stream on their way out. A large event counts; where there is no room for it, it waits, and its
-//! stream falls behind its task like that of any slow reader.
+//! The events of a stream that are being sent. A large event counts. If no room is left, the event waits, and the
+//! stream has the same delay as a stream with a slow reader.
 
 use std::{
     pin::Pin,
@@ -17,25 +17,25 @@ type Next = Option<Result<Arc<StreamEvent>, Error>>;
 /// A stream of events, and the event that waits.
 pub(crate) struct Outgoing {
     events: EventStream,
-    /// Taken from the stream already.
+    /// The event that was taken from the stream and waits.
     next: Option<Next>,
-    /// What the next event waits for.
+    /// Is ready when the next event may have room.
     room: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     answers: Arc<Answers>,
 }
 
 /// An event that was taken from a stream.
 pub(crate) enum Taken {
-    /// It is to be written.
+    /// A small event, not encoded yet.
     Small(Arc<StreamEvent>),
-    /// Its bytes, which count as long as they are there, and its place in the log.
+    /// The bytes of a large event, which count until they are dropped, and the event's number in the log.
     Large(Bytes, Option<u64>),
 }
 
 impl Outgoing {
-    /// Looks at the first event, if it is there.
+    /// Polls the first event once.
     pub(crate) fn new(mut events: EventStream, answers: &Arc<Answers>) -> Self {
-        // Whoever polls for the next event leaves its waker.
+        // The next poll registers its own waker.
         let next = match events.as_mut().poll_next(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(next) => Some(next),
             Poll::Pending => None,
@@ -43,7 +43,8 @@ impl Outgoing {
         Self { events, next, room: None, answers: Arc::clone(answers) }
     }
 
-    /// Takes the first event, where it is there and large; it may wait, unless the call can be repeated.
+    /// Takes the first event, if the event is ready and large. If no room is left, the event waits, unless the call can
+    /// be repeated.
     ///
     /// Fails as [`Answers::of_event`] does.
     pub(crate) fn first(
@@ -62,7 +63,7 @@ impl Outgoing {
         }
     }
 
-    /// The next event; `encode` writes those that are large.
+    /// The next event; `encode` encodes large events.
     pub(crate) fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -92,14 +93,14 @@ impl Outgoing {
         }
     }
 
-    /// Counts a large event; where there is no room, it is the next one again.
+    /// Counts a large event. If no room is left, the event becomes the next event again.
     fn take(
         &mut self,
         event: Arc<StreamEvent>,
         principal: &Principal,
         encode: impl FnOnce(&StreamEvent) -> Bytes,
     ) -> Result<Taken, Error> {
-        // Before the look at what is counted, so that no answer that ends meanwhile is missed.
+        // Before the check of the counts, so that an answer that ends after the check is not missed.
         let room = self.answers.room();
         let carried = weight::of_event(&event.response);
         match self.answers.of_event(principal, carried, event.keeps_encodings(), || encode(&event)) {

@@ -1,5 +1,5 @@
-//! Buffers of large answers, each in memory once: a buffer of the same bytes is found by its length and a few of them,
-//! and then compared.
+//! Buffers of large answers, each in memory once. An equal buffer is found by its length and samples of its bytes, and
+//! then compared.
 
 use std::{
     collections::HashMap,
@@ -13,40 +13,41 @@ use tokio::sync::Notify;
 
 use super::in_flight::SharedReply;
 
-/// How many bytes at how many places tell most buffers apart.
+/// The size of a sample in bytes, and the number of samples. These distinguish most buffers.
 const SAMPLE: usize = 16;
 const SAMPLES: usize = 16;
 
 /// Length and samples.
 type Mark = (usize, [u8; SAMPLE * SAMPLES]);
 
-/// The buffers that somebody is being sent.
+/// The buffers that are being sent.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<HashMap<Mark, Weak<Shared>>>);
 
-/// A buffer, until its last reader has it.
+/// A buffer, until its last reader has received the bytes.
 #[derive(Debug)]
 pub(crate) struct Shared {
     bytes: Bytes,
     pool: Arc<Pool>,
     _in_all: Permit,
-    /// Callers count it once each.
+    /// Each caller counts the buffer once.
     callers: Mutex<Vec<Weak<Permit>>>,
     room: Arc<Notify>,
-    /// The last field, because the count in all must be gone before. A buffer that no reader got frees its bytes, too.
+    /// The last field, because the total count must be released before the notification. A buffer without a reader
+    /// releases its count, too.
     _done: Done,
 }
 
-/// A reader's hold on a buffer.
+/// A reader's reference to a buffer.
 struct Held {
     shared: Arc<Shared>,
     _reply: Option<Arc<SharedReply>>,
     _of_caller: Arc<Permit>,
-    /// The last field, as it tells that the others are gone.
+    /// The last field, because the notification must follow the release of the other fields.
     _done: Done,
 }
 
-/// Wakes those who wait for room, when it is dropped.
+/// Notifies calls that wait for room, on drop.
 #[derive(Debug)]
 pub(super) struct Done(pub(super) Arc<Notify>);
 
@@ -73,7 +74,7 @@ impl Pool {
         is_same.then_some(found)
     }
 
-    /// Puts in a buffer, which counts.
+    /// Adds a buffer, which counts.
     pub(super) fn put(self: &Arc<Self>, bytes: Bytes, in_all: Permit, room: &Arc<Notify>) -> Arc<Shared> {
         let mark = mark(&bytes);
         let (pool, room, done) = (Arc::clone(self), Arc::clone(room), Done(Arc::clone(room)));
@@ -93,7 +94,7 @@ impl Shared {
         lock(&self.callers).iter().filter_map(Weak::upgrade).find(|permit| permit.principal() == principal)
     }
 
-    /// Notes the count of a caller.
+    /// Adds the count of a caller.
     pub(super) fn adopt(&self, of_caller: Permit) -> Arc<Permit> {
         let permit = Arc::new(of_caller);
         let mut callers = lock(&self.callers);
@@ -107,7 +108,7 @@ impl Shared {
         self.held(None, of_caller)
     }
 
-    /// The bytes for a caller, which others who read the same task can join as long as they are there.
+    /// The bytes for a caller. While these bytes exist, other readers of the same task can join the reply.
     pub(super) fn for_caller_of(self: Arc<Self>, reply: Arc<SharedReply>, of_caller: Arc<Permit>) -> Bytes {
         self.held(Some(reply), of_caller)
     }
@@ -122,7 +123,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let mut buffers = lock(&self.pool.0);
         let mark = mark(&self.bytes);
-        // Another buffer may have the place meanwhile.
+        // Another buffer may have replaced this buffer in the pool.
         if buffers.get(&mark).is_some_and(|shared| shared.strong_count() == 0) {
             buffers.remove(&mark);
         }

@@ -1,7 +1,9 @@
-//! gRPC: one HTTP/2 stream a call (section 10), a table over the methods with the bytes of [`nuncio_wire::proto`].
+//! gRPC: one HTTP/2 stream for each call (section 10), and a table of methods with the encodings of
+//! [`nuncio_wire::proto`].
 //!
-//! Written over HTTP bodies directly: what gRPC adds to HTTP/2 is five bytes in front of each message, and the outcome
-//! in trailers. A call that fails before its first message is answered by trailers alone, which HTTP shows as headers.
+//! This module works on HTTP bodies directly, because gRPC adds little to HTTP/2: a header of five bytes before each
+//! message, and the outcome in trailers. A call that fails before its first message has trailers only, which HTTP shows
+//! as headers.
 
 mod body;
 mod deadline;
@@ -38,10 +40,10 @@ use crate::{
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static(metadata::CONTENT_TYPE);
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// How large the buffer of a reply is to begin with: most fit.
+/// The initial size of a reply's buffer. Most replies fit.
 const USUAL_REPLY: usize = 1024;
 
-/// Answers a request whose body is of gRPC's type, whatever its path.
+/// Answers a request with a body of gRPC's media type, for every path.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
     if let Some(refusal) = refuse_http(head) {
         return refusal;
@@ -64,7 +66,7 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     })
 }
 
-/// What is wrong below gRPC is answered by HTTP.
+/// Errors below gRPC have an HTTP status.
 fn refuse_http(head: &Parts) -> Option<Response<Body>> {
     let status = if head.version != HttpVersion::HTTP_2 {
         StatusCode::HTTP_VERSION_NOT_SUPPORTED
@@ -78,7 +80,7 @@ fn refuse_http(head: &Parts) -> Option<Response<Body>> {
     Some(response)
 }
 
-/// Says no before the version is known.
+/// The response for an error before the version is known.
 pub(super) fn refuse(error: &Error) -> Response<Body> {
     match dialect(Version::LATEST).grpc() {
         Some(dialect) => refuse_in(dialect, error),
@@ -86,13 +88,13 @@ pub(super) fn refuse(error: &Error) -> Response<Body> {
     }
 }
 
-/// Says no: trailers and nothing else, in the head.
+/// The response for an error: the trailers are in the head.
 fn refuse_in(dialect: &dyn GrpcDialect, error: &Error) -> Response<Body> {
     let mut response = Response::new(Body::Empty);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, CONTENT_TYPE);
     if error.kind() == ErrorKind::MethodNotFound {
-        // Also said of compression that is not known here; then this is what is known.
+        // The kind is also for an unknown compression, so the response names the supported encoding.
         headers.insert(metadata::ACCEPT_ENCODING, IDENTITY);
     }
     dialect.write_error(error, headers);
@@ -135,12 +137,12 @@ async fn call(
     respond(service, dialect, method, answer, deadline).await
 }
 
-/// What bounds a body whose message has at most this size.
+/// The limits of a body with a message of at most this size.
 fn framed(size: usize, service: &Service) -> BodyLimits {
     BodyLimits { size, framing: frame::HEADER, ..service.body_limits }
 }
 
-/// The one message that a request is.
+/// The one message of a request.
 fn message(body: &Bytes, size: usize) -> Result<Bytes, Error> {
     let mut frames = Frames::new(size);
     frames.push(body.clone());
@@ -195,21 +197,21 @@ async fn write(
     }
 }
 
-/// One message that `write` appends, and success.
+/// A response with one message, which `write` appends, and success.
 fn single(write: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>) -> Result<Body, Error> {
     let mut message = Vec::with_capacity(USUAL_REPLY);
     frame::write(&mut message, usize::MAX, write)?;
     Ok(Body::Boxed(UnsyncBoxBody::new(Single::new(message.into()))))
 }
 
-/// A response with this body, whose trailers have the outcome.
+/// A response with this body. The trailers of the body have the outcome.
 fn head_of(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
     response
 }
 
-/// Nothing is compressed here: a client that does is told what it may do instead.
+/// Refuses compressed messages, because the server does not decompress. The response names the supported encoding.
 fn refuse_compression(headers: &HeaderMap) -> Result<(), Error> {
     match headers.get(metadata::ENCODING) {
         Some(encoding) if encoding != IDENTITY => {

@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0 over HTTP POST (section 9).
 //!
-//! What a call gives is status 200, errors too, which come as an event where the version wants a stream for every
-//! answer to a call for one. Other statuses are for what stops a request before it is read as a call, and for 401 and
-//! 403, so that a client without credentials is told so by HTTP itself.
+//! The result of a call has status 200, also if the result is an error. Some versions want an event stream for every
+//! answer to a streaming call; the error is then an event. Other statuses are for requests that fail before the server
+//! reads a call, and for 401 and 403, so that HTTP tells a client about missing credentials.
 
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use nuncio_limit::offload::Place;
@@ -25,14 +25,14 @@ use crate::{
 /// Answers a request to the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
     let declared = head::version(head);
-    let words = || service.versions.refusing_method(declared.as_deref(), None);
-    if let Some(refusal) = refuse_head(words, head) {
+    let error_dialect = || service.versions.refusing_method(declared.as_deref(), None);
+    if let Some(refusal) = refuse_head(error_dialect, head) {
         return refusal;
     }
     let body = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => body,
         Err(error) => {
-            let mut refusal = refuse(words(), &error);
+            let mut refusal = refuse(error_dialect(), &error);
             service.complete_refusal(&error, refusal.headers_mut());
             return refusal;
         }
@@ -40,11 +40,11 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     let place = service.answers.offload.place(body.bytes.len()).await;
     let incoming = match place.run(|| jsonrpc::parse_request(&body.bytes)) {
         Ok(incoming) => incoming,
-        Err((id, error)) => return respond_error(service, words(), &id, &error),
+        Err((id, error)) => return respond_error(service, error_dialect(), &id, &error),
     };
     let id = incoming.id.clone();
     let (dialect, outcome) = call(service, principal, head, declared.as_deref(), &incoming, place).await;
-    // A notification is carried out and not answered. What comes of it is in the log.
+    // A notification is executed and not answered. The log has its result.
     let Some(id) = id else { return empty(StatusCode::NO_CONTENT) };
     let outcome = match outcome {
         Ok((method, answer)) => respond(service, dialect, &id, method, answer).await,
@@ -60,14 +60,14 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     })
 }
 
-/// Missing rights are a matter of HTTP in every version.
+/// Errors of credentials and permissions are HTTP responses in every version.
 fn is_refused_in_stream(dialect: &dyn JsonRpcDialect, method: &str, error: &Error) -> bool {
     dialect.refuses_in_stream()
         && leniency::noting(|| dialect.method(method)).0.is_some_and(nuncio_model::Method::is_streaming)
         && status_of(error) == StatusCode::OK
 }
 
-/// What comes of a call, which is read at a place for that, and the dialect to answer in.
+/// The result of a call, and the dialect for the answer. `place` is the thread for decoding.
 async fn call(
     service: &Service,
     principal: Principal,
@@ -126,7 +126,7 @@ async fn call(
     (dialect, answer.map(|answer| (method, answer)).map_err(named))
 }
 
-/// Whether a call that a newer version could mean as well is of this older one.
+/// Whether a call that is valid in a newer version, too, belongs to this older version.
 async fn claims(
     service: &Service,
     head: &Parts,
@@ -190,7 +190,7 @@ async fn write(
     })
 }
 
-/// What is wrong with a request is an answer like any other, but for missing rights.
+/// The response for an error of a call. The status is 200, except for errors of credentials and permissions.
 fn respond_error(service: &Service, dialect: &dyn JsonRpcDialect, id: &jsonrpc::Id, error: &Error) -> Response<Body> {
     let mut body = Vec::with_capacity(512);
     jsonrpc::write_error(dialect, id, error, &mut body);
@@ -207,31 +207,31 @@ fn status_of(error: &Error) -> StatusCode {
     }
 }
 
-/// A request that cannot be a call, by its head.
-fn refuse_head(words: impl FnOnce() -> &'static dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body>> {
+/// Refuses a request that cannot be a call, by its head.
+fn refuse_head(error_dialect: impl FnOnce() -> &'static dyn JsonRpcDialect, head: &Parts) -> Option<Response<Body>> {
     if head.method == Method::OPTIONS {
         return Some(with_allow(empty(StatusCode::NO_CONTENT)));
     }
     if head.method != Method::POST {
         let error = Error::new(ErrorKind::InvalidRequest, "this path takes POST");
-        return Some(with_allow(refuse_with(words(), StatusCode::METHOD_NOT_ALLOWED, &error)));
+        return Some(with_allow(refuse_with(error_dialect(), StatusCode::METHOD_NOT_ALLOWED, &error)));
     }
     let error = match head::content_type(&head.headers) {
         Some(content_type) if is_json(content_type) => head::refuse_encoding(&head.headers).err()?,
         other => not_json("application/json", other),
     };
-    Some(refuse_with(words(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
+    Some(refuse_with(error_dialect(), StatusCode::UNSUPPORTED_MEDIA_TYPE, &error))
 }
 
-/// Says no before there is a call.
-pub(super) fn refuse(words: &dyn JsonRpcDialect, error: &Error) -> Response<Body> {
+/// The response for an error before the call is known.
+pub(super) fn refuse(error_dialect: &dyn JsonRpcDialect, error: &Error) -> Response<Body> {
     let status = StatusCode::from_u16(status::row(error.kind()).http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    refuse_with(words, status, error)
+    refuse_with(error_dialect, status, error)
 }
 
-fn refuse_with(words: &dyn JsonRpcDialect, status: StatusCode, error: &Error) -> Response<Body> {
+fn refuse_with(error_dialect: &dyn JsonRpcDialect, status: StatusCode, error: &Error) -> Response<Body> {
     let mut body = Vec::with_capacity(512);
-    jsonrpc::write_error(words, &jsonrpc::Id::NULL, error, &mut body);
+    jsonrpc::write_error(error_dialect, &jsonrpc::Id::NULL, error, &mut body);
     json(status, Body::full(body))
 }
 

@@ -1,4 +1,4 @@
-//! HTTP with JSON bodies (section 11): every path that nothing else is at.
+//! HTTP with JSON bodies (section 11): every path without another route.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, StatusCode, header, request::Parts};
@@ -22,26 +22,26 @@ use crate::{
 /// Answers a request to any path but the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
     let Route { mount, path } = service.route(&head.uri, &head.headers);
-    // HEAD is GET without the body; but not a stream.
+    // HEAD is GET without the body; a stream cannot be read by HEAD.
     let verb = if head.method == Method::HEAD { &Method::GET } else { &head.method };
     let version = head::version(head);
-    let words = || service.versions.refusing_path(version.as_deref(), path);
-    let Some(mount) = mount else { return refuse_route(words(), head, &RouteError::NotFound) };
+    let error_dialect = || service.versions.refusing_path(version.as_deref(), path);
+    let Some(mount) = mount else { return refuse_route(error_dialect(), head, &RouteError::NotFound) };
     let route = || service.versions.for_path(version.as_deref(), verb, path);
     let (dialect, routed) = match service.clients.reading(head, &principal, route) {
         Ok((_, routed)) if head.method == Method::HEAD && routed.method.is_streaming() => {
-            return refuse_route(words(), head, &RouteError::method_not_allowed("GET, POST"));
+            return refuse_route(error_dialect(), head, &RouteError::method_not_allowed("GET, POST"));
         }
         Ok((dialect, routed)) => {
             (service.versions.rest_for_client(dialect, || head::user_agent(&head.headers)), routed)
         }
         Err(RouteError::MethodNotAllowed { tenant: Some(tenant), .. }) if !mount.tenants.contains(&tenant) => {
-            return match words().or_else(default) {
+            return match error_dialect().or_else(default) {
                 Some(dialect) => refuse_tenant(dialect, head, &tenant),
                 None => Response::new(Body::Empty),
             };
         }
-        Err(refusal) => return refuse_route(words(), head, &refusal),
+        Err(refusal) => return refuse_route(error_dialect(), head, &refusal),
     };
     if let Some(tenant) = routed.tenant.as_ref().filter(|it| !mount.tenants.contains(it)) {
         return refuse_tenant(dialect, head, tenant);
@@ -142,7 +142,7 @@ fn respond_error(service: &Service, dialect: &dyn RestDialect, error: &Error) ->
     response
 }
 
-/// A path that begins with a tenant that is not known: there is nothing at it.
+/// Refuses a path that begins with an unknown tenant.
 fn refuse_tenant(dialect: &'static dyn RestDialect, head: &Parts, tenant: &Tenant) -> Response<Body> {
     let shown: String = tenant.as_str().chars().filter(|it| !it.is_control()).take(100).collect();
     let message = format!("there is nothing at this path: `{shown}` {}", tenants::UNKNOWN);
@@ -155,15 +155,15 @@ fn refuse_tenant(dialect: &'static dyn RestDialect, head: &Parts, tenant: &Tenan
     response
 }
 
-/// A request that has no operation.
-fn refuse_route(words: Option<&'static dyn RestDialect>, head: &Parts, refusal: &RouteError) -> Response<Body> {
+/// Refuses a request without an operation.
+fn refuse_route(error_dialect: Option<&'static dyn RestDialect>, head: &Parts, refusal: &RouteError) -> Response<Body> {
     let mut response = match refusal {
         RouteError::MethodNotAllowed { .. } if head.method == Method::OPTIONS => {
             let mut response = Response::new(Body::Empty);
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
-        refusal => refuse_path(words, refusal),
+        refusal => refuse_path(error_dialect, refusal),
     };
     if let Some(allow) = refusal.allow() {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
@@ -171,21 +171,21 @@ fn refuse_route(words: Option<&'static dyn RestDialect>, head: &Parts, refusal: 
     response
 }
 
-/// Says no to a path or a verb.
-pub(crate) fn refuse_path(words: Option<&'static dyn RestDialect>, refusal: &RouteError) -> Response<Body> {
-    let Some(dialect) = words.or_else(default) else { return Response::new(Body::Empty) };
+/// The response for an unknown path or verb.
+pub(crate) fn refuse_path(error_dialect: Option<&'static dyn RestDialect>, refusal: &RouteError) -> Response<Body> {
+    let Some(dialect) = error_dialect.or_else(default) else { return Response::new(Body::Empty) };
     let (status, body) = rest::write_refusal(dialect, refusal);
     json(dialect, status, body)
 }
 
-/// Says no before there is a call.
-pub(super) fn refuse(words: Option<&'static dyn RestDialect>, error: &Error) -> Response<Body> {
-    let Some(dialect) = words.or_else(default) else { return Response::new(Body::Empty) };
+/// The response for an error before the call is known.
+pub(super) fn refuse(error_dialect: Option<&'static dyn RestDialect>, error: &Error) -> Response<Body> {
+    let Some(dialect) = error_dialect.or_else(default) else { return Response::new(Body::Empty) };
     let (status, body) = rest::write_error(dialect, error);
     json(dialect, status, body)
 }
 
-/// In whose words a server refuses that speaks no version over HTTP+JSON.
+/// The dialect for errors if the server speaks no version over HTTP+JSON.
 fn default() -> Option<&'static dyn RestDialect> {
     dialect(Version::LATEST).rest()
 }

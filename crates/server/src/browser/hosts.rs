@@ -69,11 +69,12 @@ impl Hosts {
         Some(Self(allowed))
     }
 
-    /// Refuses a request for another host. HTTP/2, and HTTP/1.1 for a proxy, have the host in the address of the request.
+    /// Refuses a request for another host. Requests of HTTP/2, and requests of HTTP/1.1 to a proxy, have the host in
+    /// the address.
     ///
     /// # Errors
     ///
-    /// `MisdirectedRequest`, which says how the host is allowed.
+    /// `MisdirectedRequest`, with a hint how to allow the host.
     pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         let named = headers.get_all(HOST).iter().map(|value| value.to_str().unwrap_or("?"));
         let mut named = uri.authority().map(http::uri::Authority::as_str).into_iter().chain(named);
@@ -105,7 +106,7 @@ fn misdirected(host: &str) -> Error {
     Error::new(ErrorKind::MisdirectedRequest, message)
 }
 
-/// The host of an authority; `None` if it has a user, or is none.
+/// The host of an authority; `None` if the text has a user or is not an authority.
 fn without_port(authority: &str) -> Option<&str> {
     let end = match authority.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,
@@ -116,7 +117,7 @@ fn without_port(authority: &str) -> Option<&str> {
     (!host.contains('@') && (port.is_empty() || is_port(port))).then_some(host)
 }
 
-/// The address that a host is, in any form that clients resolve to one: `127.1` is 127.0.0.1.
+/// The address of a host, in every form that clients accept: `127.1` is 127.0.0.1.
 fn address(host: &str) -> Option<IpAddr> {
     if let Some(inner) = host.strip_prefix('[') {
         return inner.strip_suffix(']')?.parse().ok().map(|address: IpAddr| address.to_canonical());
@@ -130,7 +131,7 @@ fn address(host: &str) -> Option<IpAddr> {
     })
 }
 
-/// `localhost`, and the names below it, which resolve to loopback addresses alone (RFC 6761, section 6.3).
+/// `localhost` and the names below `localhost`, which resolve to loopback addresses only (RFC 6761, section 6.3).
 fn is_localhost(name: &str) -> bool {
     const NAME: &str = "localhost";
     let Some(at) = name.len().checked_sub(NAME.len()) else { return false };

@@ -18,20 +18,21 @@ pub(crate) struct Origins {
 }
 
 impl Origins {
-    /// As CORS has them: origins as browsers write them, or `*`.
+    /// `named` as for CORS: origins in the form of browsers, or `*`.
     pub(crate) fn new(named: &[HeaderValue]) -> Self {
         Self { named: named.into(), allows_any: named.iter().any(|origin| origin == "*") }
     }
 
-    /// Refuses a request that a page of another origin sent.
+    /// Refuses a request from a page of another origin.
     ///
-    /// Browsers send `Origin` with each request that a page makes by POST or DELETE, or to read the answer, and
-    /// `Sec-Fetch-Site` with all requests to secure addresses and loopback ones. Scripts cannot set either. Programs send
-    /// neither. `Origin: null`, of a page in a sandbox or from a file, is a foreign origin like any other.
+    /// Browsers send `Origin` with each POST or DELETE of a page, and with each request whose response the page reads.
+    /// Browsers send `Sec-Fetch-Site` with all requests to secure addresses and loopback addresses. Scripts cannot set
+    /// these headers, and programs send neither. `Origin: null` comes from a page in a sandbox or from a file, and is a
+    /// foreign origin.
     ///
     /// # Errors
     ///
-    /// `PermissionDenied`, which says how the origin is allowed.
+    /// `PermissionDenied`, with a hint how to allow the origin.
     pub(crate) fn check(&self, base_url: &BaseUrl, uri: &Uri, headers: &HeaderMap) -> Result<(), Error> {
         if self.allows_any {
             return Ok(());
@@ -61,7 +62,7 @@ fn shown(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).chars().filter(char::is_ascii_graphic).take(100).collect()
 }
 
-/// Whether a page is of the address that the request is for, as the client or a trusted proxy names it.
+/// Whether a page has the origin of the server, by the address that the client or a trusted proxy names.
 fn is_own(origin: &HeaderValue, base_url: &BaseUrl, uri: &Uri, headers: &HeaderMap) -> bool {
     let Ok(origin) = origin.to_str() else { return false };
     let (authority, default) = match (origin.strip_prefix("http://"), origin.strip_prefix("https://")) {

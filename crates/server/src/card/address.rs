@@ -1,5 +1,5 @@
-//! Where this server is, as its clients see it (CARD-9): by configuration, by a trusted proxy, by the client's own
-//! word.
+//! The address of this server for its clients: from the configuration, from a trusted proxy, or from the request
+//! (section 4.4.6 "AgentInterface").
 
 use std::{
     fmt,
@@ -19,14 +19,14 @@ use url::Host;
 use super::forwarded::{self, Forwarded};
 use crate::stack::Peer;
 
-/// The address at which the outside reaches a server: `https://agent.example`, or with a path that a proxy serves it
-/// under, `https://example.com/agents/one`.
+/// The public address of a server: `https://agent.example`. If a proxy serves the agent under a path, the address has
+/// the path: `https://example.com/agents/one`.
 ///
-/// The proxy may pass the path on or cut it off; the server takes both.
+/// The proxy may keep the path in requests or remove the path; the server accepts both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl(UrlPrefix);
 
-/// The text is no address that a card can give.
+/// The text cannot be an address in a card.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` cannot be the public URL: {reason}")]
 pub struct PublicUrlError {
@@ -65,12 +65,12 @@ impl fmt::Display for PublicUrl {
     }
 }
 
-/// What all addresses of the server have in common.
+/// The common part of all addresses of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UrlPrefix {
     is_secure: bool,
     authority: Authority,
-    /// A path that begins with `/` and does not end with it, or nothing.
+    /// A path that begins with `/` and does not end with `/`, or nothing.
     prefix: Box<str>,
 }
 
@@ -81,17 +81,17 @@ impl UrlPrefix {
         format!("{scheme}://{}{}{path}", self.authority, self.prefix)
     }
 
-    /// The path under which the server is reached; empty, or without a slash at its end.
+    /// The path of the server; empty, or without a slash at its end.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The host, and the port if it is written.
+    /// The host, and the port if the address has one.
     pub(crate) fn authority(&self) -> &str {
         self.authority.as_str()
     }
 
-    /// The host and, always, the port.
+    /// The host and the port. A missing port is replaced by the port of the scheme.
     pub(crate) fn host_and_port(&self) -> String {
         match self.authority.port() {
             Some(_) => self.authority.to_string(),
@@ -100,7 +100,7 @@ impl UrlPrefix {
     }
 }
 
-/// How the server finds out where it is.
+/// The sources of the server's address.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseUrl {
     public: Option<PublicUrl>,
@@ -111,7 +111,7 @@ pub(crate) struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// `local` is where the server listens; any address becomes the loopback one.
+    /// `local` is the address on which the server listens. An unspecified address is replaced by the loopback address.
     pub(crate) fn new(public: Option<PublicUrl>, trusts_forwarded: bool, local: SocketAddr) -> Self {
         let host = match local {
             SocketAddr::V4(address) if address.ip().is_unspecified() => "127.0.0.1".to_owned(),
@@ -135,12 +135,12 @@ impl BaseUrl {
         self.public.as_ref().map(|url| url.0.authority.host())
     }
 
-    /// Whether the card depends on what a proxy says.
+    /// Whether the card depends on the headers of a proxy.
     pub(crate) fn trusts_forwarded(&self) -> bool {
         self.public.is_none() && self.trusts_forwarded
     }
 
-    /// Where the sender of a request with this head reaches the server.
+    /// The address of the server for the sender of a request with this head.
     pub(crate) fn for_request(&self, uri: &Uri, headers: &HeaderMap) -> UrlPrefix {
         let mut base = self.server_prefix(uri, headers);
         if !self.place.is_empty() {
@@ -169,14 +169,14 @@ impl BaseUrl {
         base
     }
 
-    /// The address of the client: of the connection, or what a trusted proxy says of it. `None` if it is not known.
+    /// The address of the client: from the connection, or from a trusted proxy. `None` if the address is not known.
     pub(crate) fn peer(&self, head: &Parts) -> Option<IpAddr> {
         let peer = head.extensions.get::<Peer>().map(|peer| peer.0.ip());
         let forwarded = self.trusts_forwarded.then(|| forwarded::client(&head.headers)).flatten();
         forwarded.or(peer)
     }
 
-    /// The path of a request without the prefix that a proxy passed on.
+    /// The path of a request without the prefix of the public address.
     pub(crate) fn path<'a>(&self, uri: &'a Uri) -> &'a str {
         let path = uri.path();
         let Some(PublicUrl(UrlPrefix { prefix, .. })) = &self.public else { return path };
@@ -188,8 +188,8 @@ impl BaseUrl {
     }
 }
 
-/// Whether a client can use the host: no user in it, and not the address that means any, in none of the spellings that
-/// clients take for it (`0`, `0x0`, `0.0.0.0.`, `[::0]`).
+/// Whether a client can use the host. The host must not have a user. The host must not be the unspecified address, in
+/// any spelling that clients accept (`0`, `0x0`, `0.0.0.0.`, `[::0]`).
 pub(super) fn is_reachable(authority: &Authority) -> bool {
     let is_any = |address: IpAddr| address.to_canonical().is_unspecified();
     let has_host = match Host::parse(authority.host()) {

@@ -1,4 +1,4 @@
-//! Cards as bytes with validators, kept for the addresses they were asked for under (section 8.6.1).
+//! Encoded cards with validators, cached by the address of the request (section 8.6.1).
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
@@ -13,17 +13,17 @@ use std::sync::Mutex;
 
 use super::UrlPrefix;
 
-/// How many addresses a card is kept for; callers could make up any number.
+/// The number of addresses with a cached card. The number is limited, because clients can invent addresses.
 const KEPT: usize = 16;
 
-/// A card as bytes.
+/// An encoded card.
 #[derive(Debug)]
 pub(super) struct Document {
     body: Bytes,
     tag: HeaderValue,
 }
 
-/// The cards that were asked for lately.
+/// The cards of recent requests.
 #[derive(Debug)]
 pub(super) struct Documents {
     kept: Mutex<Vec<(UrlPrefix, Arc<Document>)>>,
@@ -34,7 +34,7 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    /// `varies` is whether headers of a proxy change the card.
+    /// `varies` means that headers of a proxy change the card.
     pub(super) fn new(max_age: Duration, varies: bool) -> Self {
         let made = Timestamp::now();
         Self {
@@ -49,12 +49,13 @@ impl Documents {
         }
     }
 
-    /// When the cards were made: when the server started.
+    /// The time of the cards: the start of the server.
     pub(super) fn made(&self) -> Timestamp {
         self.made
     }
 
-    /// The card for this address, made by `encode` if it is not kept, where that makes one.
+    /// The card for this address. If the card is not cached, `encode` encodes the card. `None` if `encode` returns
+    /// `None`.
     pub(super) fn of(&self, base: &UrlPrefix, encode: impl FnOnce() -> Option<Vec<u8>>) -> Option<Arc<Document>> {
         let mut kept = self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, document)) = kept.iter().find(|(other, _)| other == base) {
@@ -68,7 +69,7 @@ impl Documents {
         Some(document)
     }
 
-    /// How long a card may be kept, and on what it depends.
+    /// Adds the headers for caches: the age, the time, and the headers on which the card depends.
     pub(super) fn describe(&self, headers: &mut HeaderMap) {
         headers.extend(self.cache_control.clone().map(|value| (CACHE_CONTROL, value)));
         headers.extend(self.last_modified.clone().map(|value| (LAST_MODIFIED, value)));
@@ -84,7 +85,7 @@ impl Document {
         let mut tag = String::with_capacity(34);
         tag.push('"');
         for byte in &Sha256::digest(&body)[..16] {
-            // Writing to a string does not fail.
+            // A write to a string does not fail.
             let _ = write!(tag, "{byte:02x}");
         }
         tag.push('"');
@@ -107,7 +108,7 @@ impl Document {
     }
 }
 
-/// By what a client tells whether its copy is still good.
+/// The facts by which a client validates its copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Validators<'a> {
     tag: &'a [u8],
@@ -115,7 +116,7 @@ pub(super) struct Validators<'a> {
 }
 
 impl Validators<'_> {
-    /// Whether the tag is in this list, or the list is `*`. Weak tags count.
+    /// Whether the list has the tag, or the list is `*`. Weak tags match, too.
     pub(super) fn matches(&self, tags: &HeaderValue) -> bool {
         tags.as_bytes()
             .split(|byte| *byte == b',')

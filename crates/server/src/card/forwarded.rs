@@ -1,10 +1,10 @@
-//! What a proxy says about the request it passes on: `Forwarded` (RFC 7239), and the `X-Forwarded-…` headers before it.
+//! The facts of a proxy about a forwarded request: `Forwarded` (RFC 7239), and the older headers `X-Forwarded-…`.
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, uri::Authority};
 
-/// What the proxy says.
+/// The facts of the proxy about the address of the server.
 #[derive(Debug, Default)]
 pub(super) struct Forwarded {
     pub(super) is_secure: bool,
@@ -12,7 +12,7 @@ pub(super) struct Forwarded {
     pub(super) prefix: Box<str>,
 }
 
-/// Reads what the outermost proxy said, which stands first.
+/// Reads the first values, which the outermost proxy wrote.
 pub(super) fn read(headers: &HeaderMap) -> Forwarded {
     let (mut proto, mut host) =
         (first(headers, "x-forwarded-proto"), first(headers, "x-forwarded-host").map(str::to_owned));
@@ -37,9 +37,9 @@ pub(super) fn read(headers: &HeaderMap) -> Forwarded {
     }
 }
 
-/// The address of the client, as the proxy next to the server saw it: what stands last, because what stands before may
-/// be the client's own word. `None` if `Forwarded` and `X-Forwarded-For` differ: a proxy that writes only one of them
-/// passes on the other one as the client sent it.
+/// The address of the client, as the proxy next to the server saw the address: the last value, because a client can
+/// send the values before. `None` if `Forwarded` and `X-Forwarded-For` differ: a proxy that writes only one of these
+/// headers forwards the client's value of the other.
 pub(super) fn client(headers: &HeaderMap) -> Option<IpAddr> {
     let last = |name| headers.get_all(name).iter().next_back()?.to_str().ok()?.rsplit(',').next();
     let by_rfc = last("forwarded").and_then(|element| {
@@ -51,19 +51,19 @@ pub(super) fn client(headers: &HeaderMap) -> Option<IpAddr> {
     }
 }
 
-/// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:80`
+/// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);
     bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// The first of a header's values.
+/// The first value of a header.
 fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()?.split(',').next().map(str::trim).filter(|value| !value.is_empty())
 }
 
-/// `for=192.0.2.1;proto=https;host="example.com:8443"`
+/// The pairs of an element: `for=192.0.2.1;proto=https;host="example.com:8443"`.
 fn pairs(element: &str) -> impl Iterator<Item = (&str, &str)> {
     element.split(';').filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
@@ -71,7 +71,7 @@ fn pairs(element: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// A path that can stand before ours; nothing if it is none.
+/// The prefix, if the text is a valid path; else empty.
 fn clean(prefix: &str) -> Box<str> {
     let is_path = prefix.starts_with('/')
         && !prefix.starts_with("//")

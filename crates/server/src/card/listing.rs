@@ -1,4 +1,4 @@
-//! Which interfaces the card lists (section 8.3), of those that the server serves.
+//! The interfaces in the card (section 8.3): a part of the interfaces that the server serves.
 
 use std::{fmt, str::FromStr};
 
@@ -63,12 +63,12 @@ impl fmt::Display for GrpcUrl {
     }
 }
 
-/// What the builder was told of the card's interfaces.
+/// The options for the interfaces of the card.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Listing {
     pub(crate) bindings: Option<Vec<Binding>>,
     pub(crate) grpc_url: Option<GrpcUrl>,
-    /// The place of the agent; gRPC finds an agent that is not at the root by its tenant alone.
+    /// The place of the agent. gRPC finds an agent that is not at the root only by its tenant.
     pub(crate) grpc: GrpcPlace,
 }
 
@@ -90,7 +90,7 @@ impl Listing {
         versions.spoken().iter().any(|version| self.listed(*version).next().is_some())
     }
 
-    /// The listed bindings that a version has; the one that costs least is first.
+    /// The listed bindings of a version, in the order of their cost.
     fn listed(&self, version: Version) -> impl Iterator<Item = Binding> {
         let dialect = dialect(version);
         let named = self.bindings.as_deref().unwrap_or(&DEFAULT);

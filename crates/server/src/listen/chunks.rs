@@ -1,4 +1,4 @@
-//! A body in pieces that a client can be seen to take, one by one.
+//! A body in chunks, so that the server can observe whether the client reads.
 
 use std::{
     pin::Pin,
@@ -8,16 +8,16 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::streams::{note_piece, note_taken};
+use super::streams::{note_chunk, note_taken};
 
-/// The size of a piece in bytes: the largest frame that every client of HTTP/2 takes (RFC 9113, section 4.2).
+/// The size of a chunk in bytes: the largest frame that every client of HTTP/2 accepts (RFC 9113, section 4.2).
 const CHUNK: usize = 16 * 1024;
 
 pin_project_lite::pin_project! {
-    /// Cuts what comes from a body into pieces.
+    /// Divides the frames of a body into chunks.
     ///
-    /// It is asked for the next one when HTTP/2's windows have taken the last, however large what it came from is; so
-    /// who reads slowly is told from who does not read.
+    /// hyper polls for the next chunk when the windows of HTTP/2 have taken the last chunk. This is independent of the
+    /// size of the frames, so a slow client can be distinguished from a client that does not read.
     pub(super) struct Chunks<B> {
         #[pin]
         body: B,
@@ -47,9 +47,9 @@ impl<B: Body<Data = Bytes>> Body for Chunks<B> {
                 end => return Poll::Ready(end),
             }
         }
-        note_piece();
-        let piece = this.rest.split_to(this.rest.len().min(CHUNK));
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        note_chunk();
+        let chunk = this.rest.split_to(this.rest.len().min(CHUNK));
+        Poll::Ready(Some(Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {

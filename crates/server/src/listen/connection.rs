@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1 or HTTP/2 as its first bytes say, until it is closed, idle for too long, or drained.
+//! One connection of HTTP/1.1 or HTTP/2, until the connection is closed, idle for too long, or drained.
 
 use std::{
     future::Future,
@@ -34,14 +34,14 @@ use crate::{
     stack::Peer,
 };
 
-/// How long a connection of HTTP/2 that was idle has for its farewell.
+/// The time between the GOAWAY of an idle HTTP/2 connection and its end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// How much more than the limit of a head is read of one, so that it is refused in the words of its binding, and where
-/// exactly the limit says. hyper looks at how much it happens to have read.
+/// The number of bytes beyond the limit of a head that hyper accepts. The server then refuses the head itself: in the
+/// error format of the binding, and exactly at the limit. hyper's own check depends on the size of its reads.
 const BEYOND_HEAD: usize = 64 * 1024;
 
-/// How connections are driven.
+/// The settings of all connections.
 pub(super) struct Settings {
     http1: http1::Builder,
     head: u32,
@@ -58,7 +58,7 @@ impl Settings {
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head_time)
             .auto_date_header(has_date())
-            // They begin small, which is what makes idle connections cheap.
+            // The buffers start small, so an idle connection needs little memory.
             .max_buf_size(head);
         Self {
             http1,
@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// A connection of HTTP/2, which runs its streams there.
+    /// A connection of HTTP/2, whose streams run in `streams`.
     fn http2(&self, streams: Streams) -> http2::Builder<Streams> {
         let mut http2 = http2::Builder::new(streams);
         http2
@@ -79,7 +79,7 @@ impl Settings {
             .max_concurrent_streams(self.streams_per_connection)
             .max_header_list_size(self.head)
             .max_send_buf_size(64 * 1024)
-            // A peer that is gone without a word is noticed within a minute.
+            // A peer that disappears is detected within a minute.
             .keep_alive_interval(Duration::from_secs(30))
             .keep_alive_timeout(Duration::from_secs(20));
         http2
@@ -90,14 +90,14 @@ pub(super) struct Connection {
     pub(super) settings: Arc<Settings>,
     pub(super) drain: Drain,
     pub(super) peer: Option<SocketAddr>,
-    /// Its place among the connections that may be open.
+    /// The place of this connection in the limit of open connections.
     pub(super) slot: Option<OwnedSemaphorePermit>,
-    /// Its place among those of its address.
+    /// The place of this connection in the limit of its address.
     pub(super) share: Share,
 }
 
 impl Connection {
-    /// Serves requests until there are no more.
+    /// Serves requests until the connection ends.
     pub(super) async fn serve<S>(self, stream: TcpStream, service: S)
     where
         S: Service<Request<RequestBody>, Response = Response<Body>, Error: Into<BoxError>, Future: Send>,
@@ -108,7 +108,7 @@ impl Connection {
         let version = tokio::select! {
             biased;
             version = version(&stream) => version,
-            // hyper bounds the time for a head once it is asked for one.
+            // hyper limits the time for a head only after the version is known.
             () = tokio::time::sleep(settings.head_time) => return,
             () = drain.started() => return,
         };
@@ -116,15 +116,15 @@ impl Connection {
         let outcome = match version {
             Ok(Some(Version::Http1)) => {
                 let mut connection = pin!(settings.http1.serve_connection(TokioIo::new(stream), requests));
-                // hyper ends it when it is idle.
+                // hyper closes an idle connection.
                 drive(connection.as_mut(), &drain, std::future::pending(), std::future::pending()).await
             }
             Ok(Some(Version::Http2)) => {
                 let streams = Streams::new(settings.stall_time);
                 let (idle, gone) = (streams.idle(settings.head_time), streams.idle(FAREWELL));
                 let http2 = settings.http2(streams.clone());
-                // In a box, because it is larger and carries many streams.
-                let mut connection = Box::pin(http2.serve_connection(TokioIo::new(stream), InPieces(requests)));
+                // Boxed, because an HTTP/2 connection is larger and carries many streams.
+                let mut connection = Box::pin(http2.serve_connection(TokioIo::new(stream), InChunks(requests)));
                 drive(connection.as_mut(), &drain, idle, gone).await
             }
             Ok(None) | Err(_) => return,
@@ -135,8 +135,8 @@ impl Connection {
     }
 }
 
-/// Drives a connection to its end: its own, that of the server, or when it is `idle`. Then it says farewell, and is cut
-/// off when it is `gone`.
+/// Drives a connection until the connection ends, the server drains, or `idle` is ready. In the last two cases the
+/// connection shuts down gracefully, and is closed when `gone` is ready.
 async fn drive<C: GracefulConnection>(
     mut connection: Pin<&mut C>,
     drain: &Drain,
@@ -158,9 +158,9 @@ async fn drive<C: GracefulConnection>(
     }
 }
 
-/// Hands the requests of one connection to its service.
+/// Gives the requests of one connection to its service.
 struct Requests<S> {
-    /// Nobody else ever holds the lock; it is cheaper than a clone of all layers for each request.
+    /// The lock is always free, and cheaper than a clone of all layers for each request.
     service: Mutex<S>,
     peer: Option<SocketAddr>,
 }
@@ -178,15 +178,15 @@ where
         if let Some(peer) = self.peer {
             request.extensions_mut().insert(Peer(peer));
         }
-        // No service here is ever not ready.
+        // All services here are always ready.
         self.service.lock().unwrap_or_else(PoisonError::into_inner).call(request)
     }
 }
 
-/// The same over HTTP/2, with responses in pieces.
-struct InPieces<S>(Requests<S>);
+/// The same for HTTP/2, with responses in chunks.
+struct InChunks<S>(Requests<S>);
 
-impl<S> hyper::service::Service<Request<Incoming>> for InPieces<S>
+impl<S> hyper::service::Service<Request<Incoming>> for InChunks<S>
 where
     S: Service<Request<RequestBody>, Response = Response<Body>>,
 {
@@ -199,7 +199,7 @@ where
     }
 }
 
-/// Whether the clock can be told in the header `Date`: hyper panics at a time before 1970. A server without a clock must
+/// Whether the clock is valid for the header `Date`: hyper panics at a time before 1970. A server without a clock must
 /// not send the header (RFC 9110, section 6.6.1).
 fn has_date() -> bool {
     SystemTime::now() >= SystemTime::UNIX_EPOCH

@@ -1,4 +1,4 @@
-//! How many of the connections one address holds, so that one peer cannot hold all of them.
+//! The number of connections of each address, so that one peer cannot take all connections.
 
 use std::{
     collections::HashMap,
@@ -8,14 +8,14 @@ use std::{
 
 use crate::address::peer_key;
 
-/// The connections that are open, by address.
+/// The open connections by address.
 #[derive(Debug)]
 pub(super) struct Shares {
     most: usize,
     held: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// A connection of an address; it counts until this is dropped.
+/// A connection of an address. The connection counts until the share is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     shares: Arc<Shares>,
@@ -27,7 +27,7 @@ impl Shares {
         Self { most, held: Mutex::default() }
     }
 
-    /// Counts a connection; `None` if the address holds as many as it may.
+    /// Counts a connection; `None` if the address has reached its limit.
     pub(super) fn take(self: &Arc<Self>, peer: SocketAddr) -> Option<Share> {
         let address = peer_key(peer.ip());
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

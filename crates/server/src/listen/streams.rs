@@ -1,7 +1,7 @@
-//! The streams of one connection of HTTP/2: how many are open, and which of them their client leaves unread.
+//! The streams of one HTTP/2 connection: the number of open streams, and the streams that the client does not read.
 //!
-//! hyper ends an idle connection of HTTP/1 and the system one whose peer takes nothing. Over HTTP/2 a peer can answer
-//! pings and yet ask for nothing, or take nothing of a stream (RFC 9113, section 10.5).
+//! For HTTP/1, hyper closes idle connections, and the system closes connections whose peer does not read. A peer of
+//! HTTP/2 can answer pings and still send no request, or not read a stream (RFC 9113, section 10.5).
 
 use std::{
     cell::Cell,
@@ -16,28 +16,28 @@ use hyper::rt::Executor;
 use tokio::time::{Instant, Sleep};
 
 tokio::task_local! {
-    /// Since when the stream that this task runs has had a piece for its client that was not taken.
+    /// The time since which the stream of this task has a chunk that its client has not taken.
     static UNREAD: Cell<Option<Instant>>;
 }
 
-/// Notes that the stream of this task has a piece that its client is to take.
-pub(super) fn note_piece() {
+/// Records that the stream of this task has a chunk for its client.
+pub(super) fn note_chunk() {
     let _ = UNREAD.try_with(|unread| unread.set(Some(Instant::now())));
 }
 
-/// Notes that the client of this task's stream has taken all that there was.
+/// Records that the client has taken all chunks of this task's stream.
 pub(super) fn note_taken() {
     let _ = UNREAD.try_with(|unread| unread.set(None));
 }
 
-/// Runs the streams of one connection, each in a task of its own, and ends those that are left unread.
+/// Runs each stream of a connection in its own task, and ends streams that the client does not read.
 #[derive(Clone)]
 pub(super) struct Streams {
     open: Arc<Mutex<Open>>,
     stall_time: Duration,
 }
 
-/// How many streams are open, and since when there are as many.
+/// The number of open streams, and the time of its last change.
 struct Open {
     count: usize,
     since: Instant,
@@ -48,7 +48,7 @@ impl Streams {
         Self { open: Arc::new(Mutex::new(Open { count: 0, since: Instant::now() })), stall_time }
     }
 
-    /// Waits until no stream has been open for this long, and no less than that from when it is first polled.
+    /// Waits until no stream was open for this time. The wait takes at least this time from its first poll.
     pub(super) fn idle(&self, time: Duration) -> impl Future<Output = ()> + use<> {
         let open = Arc::clone(&self.open);
         async move {
@@ -94,11 +94,11 @@ impl Drop for Counted {
 }
 
 pin_project_lite::pin_project! {
-    /// A stream that ends, reset, when it has had something for its client for too long.
+    /// A stream that is reset if its client does not read for too long.
     struct Watched<F> {
         #[pin]
         stream: F,
-        // Most streams never need one.
+        // Most streams never need a timer.
         timer: Option<Pin<Box<Sleep>>>,
         counted: Counted,
     }

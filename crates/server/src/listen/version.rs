@@ -1,13 +1,14 @@
-//! Which version of HTTP a client begins with (RFC 9113, section 3.3), without taking a byte off the connection.
+//! Determines the client's version of HTTP (RFC 9113, section 3.3) without reading from the connection.
 
 use std::{io, time::Duration};
 
 use tokio::net::TcpStream;
 
-/// What a client of HTTP/2 sends first.
+/// The first bytes of an HTTP/2 client.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How soon to look again when a part of the preface is there: what is there already cannot be waited for.
+/// The time until the next look at an incomplete preface. The socket cannot wait for bytes beyond those that have
+/// arrived.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +17,9 @@ pub(super) enum Version {
     Http2,
 }
 
-/// Waits for the first bytes. `None` where the client closes before there are any.
+/// Waits for the first bytes. `None` if the client closes before the first byte.
 ///
-/// They are not read, because what is read must be put back in front of the rest, and that doubles hyper's buffer.
+/// The bytes are not read, because hyper would need them again. A prefix before the rest would double hyper's buffer.
 pub(super) async fn version(stream: &TcpStream) -> io::Result<Option<Version>> {
     let mut begin = [0; PREFACE.len()];
     loop {

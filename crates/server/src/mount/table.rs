@@ -10,7 +10,7 @@ use super::{Mounted, Place};
 #[derive(Debug)]
 pub(crate) struct Mounts(Vec<Mounted>);
 
-/// The agent that a request is for, as far as its head tells.
+/// The agent of a request, by the head of the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route<'a> {
     /// The agent at the path; `None` if no agent is there. A call of JSON-RPC at the root or of gRPC can still name an

@@ -1,4 +1,4 @@
-//! Lets in as many requests as the server can carry at once, and turns the rest away at once (SEC-15).
+//! Limits the number of concurrent requests, and refuses further requests at once (section 13.4, rate limits).
 
 use std::{
     convert::Infallible,

@@ -1,4 +1,4 @@
-//! Asks who calls, by the head of the request (section 7.4; ERR-3, ERR-4).
+//! Authenticates the caller by the head of the request (section 7.4; section 3.3.2 "Error Handling").
 
 use std::{
     convert::Infallible,
@@ -21,7 +21,7 @@ use crate::{
     service::Service,
 };
 
-/// From where a request came, for the log; in the request's extensions.
+/// The address of the peer, for the log; in the request's extensions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
@@ -76,7 +76,7 @@ where
             return Either::Left(self.inner.call(Authenticated { principal: Principal::Open, request }));
         }
         let state = Arc::clone(&self.state);
-        // The clone stays behind: it is this one that was found ready.
+        // The call must use the service that `poll_ready` checked. The clone replaces that service.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         Either::Right(Box::pin(async move {

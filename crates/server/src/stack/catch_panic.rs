@@ -1,4 +1,4 @@
-//! Answers where the code below panics. An agent's panic does not come here: the engine fails its task.
+//! Answers a request if the code of the server panics. The engine catches a panic of an agent and fails the task.
 
 use std::{
     any::Any,
@@ -56,7 +56,7 @@ where
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
         let format = ErrorFormat::of(&self.service, request.uri(), request.headers());
-        // Some layers do all of their work here.
+        // Some layers do all their work in `call`.
         let inner = match catch_unwind(AssertUnwindSafe(|| self.inner.call(request))) {
             Ok(future) => Either::Left(AssertUnwindSafe(future).catch_unwind()),
             Err(panic) => Either::Right(ready(Err(panic))),
@@ -88,7 +88,7 @@ impl<F: Future<Output = LayerResult>> Future for CatchPanicFuture<F> {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let literal = panic.downcast_ref::<&str>().copied();
     literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of no message")

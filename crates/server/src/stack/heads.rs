@@ -1,5 +1,4 @@
-//! Refuses heads that are too large, and those that no server of HTTP may answer, whichever path they are for (RFC
-//! 9112, section 3.2).
+//! Refuses heads that are too large, and heads that an HTTP server must refuse for every path (RFC 9112, section 3.2).
 
 use std::{
     convert::Infallible,
@@ -61,7 +60,7 @@ where
             Err(error) => {
                 let mut refusal = ErrorFormat::of(&self.service, request.uri(), request.headers()).refuse(&error);
                 if request.headers().contains_key(TRANSFER_ENCODING) {
-                    // Where the next request begins is not certain.
+                    // The start of the next request is not certain.
                     refusal.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 Either::Right(ready(Ok(refusal)))

@@ -1,5 +1,5 @@
-//! Refuses requests for hosts that this server does not answer for. Health is answered whatever the host: probes name
-//! the address of a machine, and learn nothing else.
+//! Refuses requests for hosts of which this server is not one. Health is answered for every host: health checks name
+//! the address of a machine, and the response reveals nothing else.
 
 use std::{
     convert::Infallible,

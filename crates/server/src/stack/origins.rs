@@ -1,5 +1,5 @@
-//! Refuses calls without credentials that a page of another origin sent. What is public is answered before: the card and
-//! health tell a page nothing, because the browser hides the answer from the page.
+//! Refuses calls without credentials from pages of another origin. Card and health are answered before this layer: a
+//! page learns nothing from these, because the browser hides the response from the page.
 
 use std::{
     convert::Infallible,

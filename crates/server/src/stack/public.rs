@@ -1,4 +1,4 @@
-//! What everybody may see: the card (section 8.2), a page about the agent, and whether the server lives.
+//! The public routes: the card (section 8.2), a page about the agent, and health.
 
 use std::{
     convert::Infallible,
@@ -88,7 +88,7 @@ fn describe(service: &Service, head: &Parts) -> Response<Body> {
     response.unwrap_or_else(|| refuse(service, &RouteError::NotFound))
 }
 
-/// HTTP/2 takes a body behind the answer to HEAD for a broken stream.
+/// A client of HTTP/2 takes a body in the response to HEAD for a broken stream.
 fn without_body(is_head: bool, mut response: Response<Body>) -> Response<Body> {
     if is_head {
         *response.body_mut() = Body::Empty;
@@ -96,7 +96,7 @@ fn without_body(is_head: bool, mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-/// What is for everybody is of no version.
+/// Public routes belong to no version.
 fn refuse(service: &Service, refusal: &RouteError) -> Response<Body> {
     refuse_path(service.versions.refusing_path(None, ""), refusal)
 }

@@ -1,4 +1,4 @@
-//! Holds each caller to its share, once it is known who calls: one caller at its limit does not affect another.
+//! Limits each authenticated caller: a caller at its limit does not affect other callers.
 
 use std::{
     convert::Infallible,
@@ -38,7 +38,7 @@ pub(crate) struct Quota<S> {
 }
 
 impl<S> Quota<S> {
-    /// A place among the requests of this caller; `None` where nobody is asked who calls.
+    /// Counts a request of this caller; `None` if the server does not authenticate callers.
     fn admit(&self, principal: &Principal) -> Result<Option<Permit>, Error> {
         if let Some(rates) = &self.service.rates {
             rates.check(principal)?;

@@ -1,5 +1,5 @@
-//! One span a request, at debug level: what is off costs one comparison. Nothing that could be a secret goes in, so no
-//! headers and no query.
+//! One span for each request, at debug level. A disabled span costs one comparison. Headers and query can contain
+//! secrets, so the span has neither.
 
 use std::task::{Context, Poll};
 

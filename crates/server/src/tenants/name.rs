@@ -1,4 +1,4 @@
-//! Which names a tenant can have: a tenant is the first segment of a path over HTTP+JSON (section 11.3).
+//! The names that a tenant can have: a tenant is the first segment of a path over HTTP+JSON (section 11.3).
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ const RESERVED: [&str; 12] = [
 /// Characters that end or escape a segment of a URL.
 const SEPARATORS: [char; 5] = ['/', '\\', '?', '#', '%'];
 
-/// A name that no tenant can have.
+/// The name cannot be the name of a tenant.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` cannot be the name of a tenant: {reason}")]
 pub struct InvalidTenant {
@@ -82,7 +82,8 @@ impl super::Tenants {
         }
     }
 
-    /// Checks the names that were given, not those of a card: a client can send these as a member in any case.
+    /// Checks the names from the configuration, but not the names from a card: a client can send the latter as a member
+    /// in any case.
     pub(crate) fn check_names(&self) -> Result<(), InvalidTenant> {
         match &self.0 {
             super::Known::Any => Ok(()),

@@ -1,4 +1,4 @@
-//! Bodies of responses: messages, then the trailers that say how it went.
+//! Bodies of responses: messages, then trailers with the outcome.
 
 use std::{
     collections::VecDeque,
@@ -26,19 +26,19 @@ use crate::{
     load::StreamPermit,
 };
 
-/// The last event that the client was sent, for resuming.
+/// The id of the last event that the client received, so that the client can resume.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 type Polled = Poll<Option<Result<Frame<Bytes>, BoxError>>>;
 
-/// The trailers of a call that went well.
+/// The trailers of a successful call.
 pub(super) fn success() -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
     trailers.insert(metadata::STATUS, HeaderValue::from_static("0"));
     trailers
 }
 
-/// One message, and that all went well.
+/// One message and success.
 pub(crate) struct Single(VecDeque<Frame<Bytes>>);
 
 impl Single {
@@ -62,14 +62,14 @@ impl Body for Single {
 }
 
 pin_project_lite::pin_project! {
-    /// The events of a stream, as many at once as are ready, and how it ended.
+    /// The events of a stream, with all ready events in one frame, and the outcome of the stream.
     ///
-    /// When the server drains, it ends as soon as there is nothing more to say, with `UNAVAILABLE`: the client comes
-    /// back with the id of the last event. Dropping it frees the reader.
+    /// When the server drains, the stream ends with `UNAVAILABLE` as soon as no event is ready; the client resumes with
+    /// the id of the last event. A drop of the body frees the reader.
     pub(crate) struct Many {
         dialect: &'static dyn GrpcDialect,
         events: Option<Outgoing>,
-        // What follows the frame that was given out last.
+        // The bytes that follow the last frame.
         pieces: VecDeque<Bytes>,
         room: Room,
         deadline: Deadline,
@@ -82,7 +82,7 @@ pin_project_lite::pin_project! {
 }
 
 impl Many {
-    /// Fails where the first event is too large for now and the call can be repeated.
+    /// Fails if the server has no room for the first event and the call can be repeated.
     pub(crate) fn new(
         dialect: &'static dyn GrpcDialect,
         method: Method,
@@ -147,7 +147,7 @@ impl Body for Many {
     }
 }
 
-/// A frame, and what follows it.
+/// A frame, and the bytes that follow the frame.
 struct Filling<'a> {
     frame: Vec<u8>,
     pieces: &'a mut VecDeque<Bytes>,
@@ -156,7 +156,8 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// Writes the events that are ready; ready with the outcome where there are no more, pending where there may be.
+    /// Writes the events that are ready. Ready with the outcome if the stream has ended; pending if more events may
+    /// follow.
     fn fill(
         &mut self,
         dialect: &dyn GrpcDialect,
@@ -197,7 +198,7 @@ impl Filling<'_> {
     }
 }
 
-/// What stands before a message of this length.
+/// The header of a message of this length.
 fn header(length: usize) -> Result<[u8; frame::HEADER], Error> {
     let mut header = [0; frame::HEADER];
     let length = u32::try_from(length);

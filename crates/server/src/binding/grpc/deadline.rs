@@ -1,4 +1,4 @@
-//! `grpc-timeout`: how long the client waits for all of a call, its stream included.
+//! `grpc-timeout`: the time that the client waits for the whole call, including its stream.
 
 use std::{
     future::Future,
@@ -11,18 +11,18 @@ use nuncio_model::{Error, ErrorKind};
 use nuncio_wire::proto::metadata;
 use tokio::time::{Sleep, sleep};
 
-/// The end of the client's patience, if it has one.
+/// The client's deadline, if the call has one.
 pub(crate) struct Deadline(Option<Pin<Box<Sleep>>>);
 
 impl Deadline {
-    /// What the client says.
+    /// Reads the deadline from the headers.
     ///
-    /// Fails with `InvalidRequest` for what is no timeout, and with `DeadlineExceeded` for one of no length.
+    /// Fails with `InvalidRequest` if the value is not a timeout, and with `DeadlineExceeded` if the timeout is zero.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Error> {
         let Some(timeout) = headers.get(metadata::TIMEOUT) else { return Ok(Self(None)) };
         let timeout = timeout.to_str().ok().and_then(metadata::parse_timeout);
         let timeout = timeout.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "grpc-timeout is no timeout"))?;
-        // A call that takes no time at all would be in time for it, and the client does not wait for any.
+        // A call could complete within no time, but the client does not wait.
         if timeout.is_zero() {
             return Err(exceeded());
         }
@@ -31,7 +31,7 @@ impl Deadline {
 
     /// Waits for the outcome of `work`, until the deadline.
     ///
-    /// Fails with `DeadlineExceeded`; what is under way then goes on without its caller.
+    /// Fails with `DeadlineExceeded`; a started operation then continues without its caller.
     pub(crate) async fn bound<T>(&mut self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match &mut self.0 {
             None => work.await,
@@ -43,7 +43,7 @@ impl Deadline {
         }
     }
 
-    /// Whether it has come; the task is woken when it does.
+    /// Ready when the deadline has passed. The task is then woken.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         match &mut self.0 {
             None => Poll::Pending,

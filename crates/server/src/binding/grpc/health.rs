@@ -1,4 +1,4 @@
-//! `grpc.health.v1`: whether a load balancer is to send calls here. Open to everybody, like `/readyz`.
+//! `grpc.health.v1`: tells a load balancer whether to send calls to this server. Public, like `/readyz`.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, future::ready, stream};
@@ -20,8 +20,8 @@ use crate::{
     service::Service,
 };
 
-/// The longest question, in bytes: it has the name of a service.
-const QUESTION: usize = 1024;
+/// The largest request in bytes. A request has the name of a service.
+const MAX_REQUEST: usize = 1024;
 
 /// Answers a request to one of the two paths.
 pub(in crate::binding) async fn answer(service: &Service, head: &Parts, body: RequestBody) -> Response<Body> {
@@ -32,10 +32,11 @@ pub(in crate::binding) async fn answer(service: &Service, head: &Parts, body: Re
 }
 
 async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<Response<Body>, Error> {
-    // It is from a stranger, so it is in nobody's way: it does not count among the bytes of those who have a name.
+    // The caller is not authenticated, so the body does not count in the limit of callers' bodies.
     let body =
-        read_body(body, &head.headers, framed(QUESTION, service), &service.load.questions, &Principal::Open).await?;
-    let message = message(&body.bytes, QUESTION)?;
+        read_body(body, &head.headers, framed(MAX_REQUEST, service), &service.load.health_checks, &Principal::Open)
+            .await?;
+    let message = message(&body.bytes, MAX_REQUEST)?;
     let name = health::decode_request(&message)?;
     let is_known = matches!(&*name, "" | health::SERVICE) || service.versions.have_service(&name);
     if service.base_url.path(&head.uri) == health::WATCH {
@@ -52,7 +53,8 @@ async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<R
     body.map(head_of)
 }
 
-/// Says how it is, and again when the server begins to end. A service that is not known may yet come, to some servers.
+/// Sends the current health, and the health again when the server starts its shutdown. An unknown service is not an
+/// error, because some servers may add the service later.
 fn watch(service: &Service, is_known: bool) -> Result<Response<Body>, Error> {
     let now = match is_known {
         true if service.drain.has_started() => Health::NotServing,
@@ -84,7 +86,7 @@ fn data(health: Health) -> Result<Frame<Bytes>, BoxError> {
     Ok(Frame::data(message.into()))
 }
 
-/// The code of a service that is not known; the errors of A2A have none for it.
+/// The status code for an unknown service. A2A has no error for this.
 fn not_found() -> Response<Body> {
     let mut response = head_of(Body::Empty);
     response.headers_mut().insert(metadata::STATUS, HeaderValue::from_static("5"));

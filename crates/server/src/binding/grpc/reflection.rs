@@ -1,4 +1,4 @@
-//! Server reflection: what is spoken here, question by question on one stream, for tools such as grpcurl.
+//! Server reflection: descriptions of the services, for tools such as grpcurl. One stream has many requests.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -25,22 +25,22 @@ use crate::{
     service::Service,
 };
 
-/// No question is longer.
-const LONGEST: usize = 64 * 1024;
+/// The largest request in bytes.
+const MAX_REQUEST: usize = 64 * 1024;
 
-/// Answers the questions of this body as they come.
+/// Answers the requests in this body in their order.
 pub(super) fn answer(service: &Service, principal: &Principal, body: RequestBody) -> Result<Response<Body>, Error> {
-    let questions = Questions {
+    let requests = ReflectionRequests {
         body,
-        frames: Frames::new(LONGEST),
+        frames: Frames::new(MAX_REQUEST),
         versions: service.versions.clone(),
         drain: service.drain.clone(),
         _permit: service.load.stream(principal)?,
     };
-    let frames = stream::unfold(Some(questions), |questions| async {
-        let mut questions = questions?;
-        Some(match questions.answers().await {
-            Ok(Some(answers)) => (Frame::data(answers), Some(questions)),
+    let frames = stream::unfold(Some(requests), |requests| async {
+        let mut requests = requests?;
+        Some(match requests.responses().await {
+            Ok(Some(responses)) => (Frame::data(responses), Some(requests)),
             Ok(None) => (Frame::trailers(success()), None),
             Err(error) => {
                 let mut trailers = http::HeaderMap::new();
@@ -53,8 +53,8 @@ pub(super) fn answer(service: &Service, principal: &Principal, body: RequestBody
     Ok(head_of(Body::Boxed(UnsyncBoxBody::new(StreamBody::new(frames)))))
 }
 
-/// The client's side of the stream.
-struct Questions {
+/// The requests of a stream.
+struct ReflectionRequests {
     body: RequestBody,
     frames: Frames,
     versions: Versions,
@@ -62,11 +62,11 @@ struct Questions {
     _permit: StreamPermit,
 }
 
-impl Questions {
-    /// The answers to the questions that come next; `None` when there are no more.
-    async fn answers(&mut self) -> Result<Option<Bytes>, Error> {
-        let mut answers = Vec::new();
-        while answers.is_empty() {
+impl ReflectionRequests {
+    /// The responses to the next requests; `None` at the end of the body.
+    async fn responses(&mut self) -> Result<Option<Bytes>, Error> {
+        let mut responses = Vec::new();
+        while responses.is_empty() {
             let piece = tokio::select! {
                 piece = self.body.frame() => piece,
                 () = self.drain.streams_end() => return Err(going_away()),
@@ -79,10 +79,10 @@ impl Questions {
                 .map_err(|error| Error::new(ErrorKind::InvalidRequest, "the body broke off").with_source(error))?;
             let Ok(data) = piece.into_data() else { continue };
             self.frames.push(data);
-            while let Some(question) = self.frames.next()? {
-                frame::write(&mut answers, usize::MAX, |to| reflection::answer(&question, &self.versions, to))?;
+            while let Some(request) = self.frames.next()? {
+                frame::write(&mut responses, usize::MAX, |to| reflection::answer(&request, &self.versions, to))?;
             }
         }
-        Ok(Some(answers.into()))
+        Ok(Some(responses.into()))
     }
 }
