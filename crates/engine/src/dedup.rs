@@ -1,4 +1,4 @@
-//! A message that comes again: found by its id, held against the first, and answered as the first is.
+//! Deduplication by message id: finds the first message, compares the content, and gives the duplicate the same answer.
 
 mod turn_in_log;
 
@@ -21,31 +21,31 @@ use crate::{
     turns::stopping_at,
 };
 
-/// What is known of a message when it comes.
+/// What the deduplication knows about a message.
 pub(crate) enum Dedup {
-    /// It is new, or ids say nothing.
+    /// The message is new, or deduplication is off.
     New(Option<Leader>),
-    /// It came before, and belongs to a task.
+    /// The message was received before and belongs to a task.
     Duplicate(DuplicateMessage),
-    /// It came before, and this is the answer.
+    /// The message was received before, and this is the direct answer.
     Answered(Box<Message>),
 }
 
-/// A message that its task has already.
+/// A message that its task already contains.
 pub(crate) struct DuplicateMessage {
     task_ref: TaskRef,
     turn: KnownTurn,
 }
 
-/// What is known here of the turn of a message that came before.
+/// What this node knows about the turn of the first message.
 enum KnownTurn {
-    /// Its runner says how far it has come; or it is over, and then any rest will do.
+    /// The runner reports the progress; or the turn is over, and then any state at rest is the answer.
     Known(TurnProgress),
-    /// It had yet to begin, on another node or by an earlier process: the log will tell.
+    /// The turn had not begun, on another node or in an earlier process: the log will tell.
     InLog(TurnInLog),
 }
 
-/// Looks whether a message came before. `begins` says that it may begin a task, so that others wait until it has.
+/// Checks whether a message was received before. `begins` says that it may begin a task, so that others wait until it has.
 pub(crate) async fn check(
     shared: &Arc<Shared>,
     scope: &Scope,
@@ -55,7 +55,7 @@ pub(crate) async fn check(
     let Some(since) = shared.idempotency.since().filter(|_| !message.message_id.is_empty()) else {
         return Ok(Dedup::New(None));
     };
-    // Most of the work is for the rare case, and the future of a call should be small.
+    // Most of the code is for the rare case; boxed, because the future of a call should be small.
     Box::pin(look(shared, scope, message, since, begins)).await
 }
 
@@ -67,7 +67,7 @@ async fn look(
     begins: bool,
 ) -> Result<Dedup, Error> {
     loop {
-        // Those that come first are noted before the store is asked, so that none is missed on its way there.
+        // The first message is registered before the store is asked, so that no duplicate is missed meanwhile.
         let leader = match shared.in_flight.join_or_lead(scope, &message.message_id) {
             Position::Leader(leader) => leader,
             Position::Duplicate(outcome) => {
@@ -84,7 +84,7 @@ async fn look(
     }
 }
 
-/// The task that has the message, where one has.
+/// Finds the task that contains the message.
 async fn find(
     shared: &Arc<Shared>,
     scope: &Scope,
@@ -94,7 +94,7 @@ async fn find(
     let Some(id) = shared.store.task_of_message(scope, &message.message_id, since).await? else { return Ok(None) };
     let task_ref = match shared.attach(scope, &id).await {
         Ok(task_ref) => task_ref,
-        // It was deleted in between.
+        // The task was deleted meanwhile.
         Err(error) if error.kind() == ErrorKind::TaskNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -122,12 +122,12 @@ async fn find(
     Ok(Some(DuplicateMessage { task_ref, turn }))
 }
 
-/// What the client sent, the newest first.
+/// The messages of the client, newest first.
 fn of_client(task: &Task) -> impl Iterator<Item = &Message> {
     task.history.iter().rev().filter(|known| known.role == Role::User)
 }
 
-/// Whether the message is the one that the task has under its id. Where it names no task and no context, it may be any.
+/// Whether the task has the same message under this id. A task or context that the message does not name is not compared.
 fn is_of(message: &Message, task: &Task) -> bool {
     let Some(first) = of_client(task).find(|known| known.message_id == message.message_id) else { return true };
     message.task_id.as_ref().is_none_or(|id| *id == task.id)
@@ -139,8 +139,8 @@ fn is_of(message: &Message, task: &Task) -> bool {
 }
 
 impl DuplicateMessage {
-    /// What a call that does not stream is answered: the task now, or once the turn of the message has come to rest. The
-    /// engine lets go of everybody who waits when it stops; of one that comes later nobody would know.
+    /// The answer of a call without a stream: the task now, or when the turn of the message has stopped. When the engine
+    /// stops, all waiting callers are released; a later caller is refused, because nothing would release that caller.
     pub(crate) async fn task(self, shared: &Shared, at_once: bool) -> Result<Arc<Task>, Error> {
         let Self { task_ref, turn } = self;
         let progress = match turn {
@@ -156,7 +156,7 @@ impl DuplicateMessage {
         if progress.has_begun() { Ok(task) } else { Err(ended_before_its_turn(&task)) }
     }
 
-    /// What a call that streams is answered: the task as it is, and what follows until its turn has come to rest.
+    /// The answer of a call with a stream: the current task, then the events until the turn of the message has stopped.
     pub(crate) fn events(self, shared: &Shared, history: Option<i32>) -> Result<EventStream, Error> {
         let (until, turn) = match self.turn {
             KnownTurn::Known(progress) => (Until::InputRequired(progress), None),
@@ -176,17 +176,17 @@ impl DuplicateMessage {
     }
 }
 
-/// Whether a message was refused by a task that may have ended with this very message, which came twice at once.
+/// Whether a task refused a message although the task may contain the same message, received twice at the same time.
 pub(crate) fn may_be_known(error: &Error) -> bool {
     error.kind() == ErrorKind::UnsupportedOperation && !error.metadata().contains_key(IN_HISTORY)
 }
 
-/// Whether a message was refused because it is known already.
+/// Whether a message was refused as a duplicate.
 pub(crate) fn is_duplicate(error: &Error) -> bool {
     [DEDUP, EARLIER_DEDUP].iter().any(|key| error.metadata().contains_key(*key))
 }
 
-/// The ids among these that are to be remembered.
+/// Adds the ids of messages to remember.
 pub(crate) fn remember(ids: &mut Vec<MessageId>, messages: &[Message]) {
     for Message { message_id: id, .. } in messages {
         if !id.is_empty() && !ids.contains(id) {

@@ -1,5 +1,5 @@
-//! Tasks that were deleted while they are live here: by housekeeping, by another node, or past any. The log of such a
-//! task has no last record that says so, so whoever reads it has to be told, and so has its runner.
+//! Deletion of tasks that are live on this node, by housekeeping, another node or a caller. The log of a deleted task has no
+//! final record, so readers and the runner must be notified.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -12,15 +12,15 @@ use crate::{
     store::{Erase, StoreError},
 };
 
-/// How many tasks are asked for at a time.
+/// The number of tasks in one query.
 const PAGE: usize = 1000;
 
 impl Shared {
-    /// Takes note that a task was deleted: it is not found here any more, its runner leaves it, and whoever reads it is
-    /// told that there is no such task.
+    /// Removes a deleted task from memory: the registry no longer finds the task, its runner stops, and its readers get
+    /// `TaskNotFound`.
     pub(crate) fn forget(&self, live: &Arc<LiveTask>) {
         self.registry.remove(live);
-        // The reason first: a runner that leaves for none tells its readers that the server stops.
+        // The reason comes first: a runner that stops without a reason reports a stop of the server to its readers.
         live.change(|state| {
             state.broken = Some(Error::task_not_found(live.id.as_str()));
             state.remote_calls.iter().for_each(|it| it.moved());
@@ -28,18 +28,18 @@ impl Shared {
         live.tell_runner(Control::Leave);
     }
 
-    /// Whether the store still has a task that it had; one that it has not is forgotten.
+    /// Whether the store still has a task. A deleted task is removed from memory.
     pub(crate) async fn is_there(&self, live: &Arc<LiveTask>) -> Result<bool, StoreError> {
         Ok(live.lock().sequence == 0 || !self.existing_in_page(std::slice::from_ref(live)).await?.is_empty())
     }
 
-    /// Asks the store for all tasks that are live. Those that it has no more are forgotten; the others are given, each
-    /// with the number of its last record there.
+    /// Asks the store for all live tasks. Removes deleted tasks from memory, and returns the others with the number of
+    /// their last stored record.
     pub(crate) async fn find_deleted(&self) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
         self.existing(&self.registry.all()).await
     }
 
-    /// Looks which of the tasks that an erasure means are gone, here and on other nodes. One that was begun after it is not.
+    /// Finds the live tasks that an erasure has deleted, on this node and on others. Tasks created later remain.
     pub(crate) async fn find_erased(&self, erase: &Erase) -> Result<(), StoreError> {
         // Before the look: a task that is being loaded looks for erasures when it is filled in.
         self.erasures.fetch_add(1, Ordering::SeqCst);
@@ -60,7 +60,7 @@ impl Shared {
     }
 
     async fn existing_in_page(&self, tasks: &[Arc<LiveTask>]) -> Result<Vec<(Arc<LiveTask>, u64)>, StoreError> {
-        // One that has no record here may be about to be created. What is known is looked at first: the store had that.
+        // A task without a record may be about to be created. The known numbers are read first, because the store had them.
         let known: Vec<_> = tasks.iter().map(|live| (live, live.lock().sequence)).filter(|it| it.1 > 0).collect();
         let asked: Vec<(Scope, TaskId)> = known.iter().map(|(live, _)| (live.scope.clone(), live.id.clone())).collect();
         if asked.is_empty() {
@@ -71,7 +71,7 @@ impl Shared {
         for ((live, known), stored) in known.into_iter().zip(stored) {
             match stored {
                 Some(sequence) if sequence >= known => there.push((Arc::clone(live), sequence)),
-                // One whose log is shorter than it was is another that has its id.
+                // If the log is shorter than before, the task was replaced by another task with this id.
                 _ => self.forget(live),
             }
         }

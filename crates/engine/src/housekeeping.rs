@@ -1,4 +1,4 @@
-//! How long tasks, their logs and questions without an answer are kept. Nothing goes unless it was said.
+//! The rules of housekeeping: how long tasks, logs and questions without an answer are kept. By default, nothing is deleted.
 
 mod background;
 
@@ -14,33 +14,32 @@ pub(crate) use background::{BackgroundHousekeeping, begin};
 
 use crate::store::{Purge, StoreError, TaskStore};
 
-/// Tasks that are purged, and logs that are dropped, in one call of the store. It does so in steps of its own, and may
-/// have to look anew where it was at each call.
+/// The maximum of tasks or logs that one call of the store deletes. The store uses smaller steps, and may have to search for
+/// its position in each call.
 const PAGE: usize = 10_000;
 
-/// How long tasks are kept that nobody is at work on, by state and since they came to it. Those in a state that is not
-/// named are kept for ever.
+/// How long tasks at rest are kept, by state and since the last change of state. Tasks in other states are kept for ever.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Retention(BTreeMap<i32, (TaskState, Duration)>);
 
 impl Retention {
-    /// All for ever.
+    /// Keeps all tasks for ever.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps tasks in this state for so long. One that is parked in it may be told to go, too.
+    /// Keeps tasks in this state for this time. The state can also be one in which a task waits for its client.
     pub fn with(mut self, state: TaskState, time: Duration) -> Self {
         self.0.insert(state.number(), (state, time));
         self
     }
 
-    /// Whether all are kept for ever.
+    /// Whether all tasks are kept for ever.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is to go now, states that are kept for the same time together.
+    /// The purges that are due, one for all states with the same time.
     fn purges(&self, now: Timestamp) -> impl Iterator<Item = Purge> {
         let mut by_time = BTreeMap::<Duration, Vec<TaskState>>::new();
         for (state, time) in self.0.values() {
@@ -53,27 +52,27 @@ impl Retention {
     }
 }
 
-/// What becomes of tasks that nobody wants any more. By default nothing.
+/// When tasks, logs and questions are deleted or ended. By default never.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Housekeeping {
-    /// How long tasks are kept.
+    /// The general rules for tasks.
     pub retention: Retention,
-    /// Tenants with a rule of their own, which stands in the place of the general one.
+    /// Tenants with their own rules, which replace the general rules.
     pub tenants: BTreeMap<Tenant, Retention>,
-    /// How long the records of a task are kept once it has ended or is parked; a reader that comes later reads the
-    /// task. `None` leaves it to the store.
+    /// How long the records of a task are kept after the task has ended or was parked; a later reader reads the task.
+    /// With `None` the store decides.
     pub log_retention: Option<Duration>,
-    /// How long a task may wait for its client before it fails. `None` for ever.
+    /// How long a task can wait for its client before the task fails. `None`: for ever.
     pub interrupted_expiry: Option<Duration>,
 }
 
-/// What one round of housekeeping did.
+/// The result of one run of housekeeping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Tasks that were deleted.
+    /// The number of deleted tasks.
     pub tasks: usize,
-    /// Tasks whose logs were dropped.
+    /// The number of deleted logs.
     pub logs: usize,
 }
 
@@ -86,14 +85,14 @@ impl Housekeeping {
             && self.interrupted_expiry.is_none()
     }
 
-    /// Adds a general rule; one for the same state is replaced.
+    /// Adds a general rule, or replaces the rule for the same state.
     pub fn with_rule(mut self, state: TaskState, time: Duration) -> Self {
         self.retention = self.retention.with(state, time);
         self
     }
 
-    /// Adds a rule of a tenant, for which the general ones then do not hold; `None` keeps its tasks in that state for
-    /// ever. One for the same tenant and state is replaced.
+    /// Adds a rule of a tenant, or replaces the rule for the same tenant and state. The general rules do not apply to this
+    /// tenant. `None` keeps the tenant's tasks in that state for ever.
     pub fn with_tenant_rule(mut self, tenant: Tenant, state: TaskState, time: Option<Duration>) -> Self {
         let rules = match self.tenants.entry(tenant) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -116,12 +115,12 @@ impl Housekeeping {
         general.chain(own).collect()
     }
 
-    /// Deletes what is older than it is kept, and drops logs, until there is no more of it. What fails keeps nothing
-    /// else from going: the next rule has its turn all the same. How old something is goes by the store's clock.
+    /// Deletes all tasks and logs that are due. If a rule fails, the next rules are executed nevertheless. Ages are measured
+    /// by the clock of the store.
     ///
     /// # Errors
     ///
-    /// The first of the store; what went is gone.
+    /// The first error of the store; earlier deletions remain.
     pub async fn sweep(&self, store: &dyn TaskStore) -> Result<Swept, StoreError> {
         if self.is_idle() {
             return Ok(Swept::default());
@@ -138,8 +137,7 @@ impl Housekeeping {
         failure.map_or(Ok(swept), Err)
     }
 
-    /// How often it is to be looked: often enough that nothing stays for a tenth longer, but for short times; once a
-    /// minute where there is nothing to do.
+    /// The period of housekeeping: a tenth of the shortest time, at least 50 ms and at most a minute.
     pub(crate) fn period(&self) -> Duration {
         let retentions = self.tenants.values().chain([&self.retention]);
         let times = retentions.flat_map(|retention| retention.0.values().map(|(_, time)| *time));
@@ -148,7 +146,7 @@ impl Housekeeping {
     }
 }
 
-/// Does something until it does less than it may, and counts.
+/// Repeats a step until the step does less than `limit`, and counts.
 async fn until_done<F>(limit: usize, count: &mut usize, step: impl Fn() -> F) -> Result<(), StoreError>
 where
     F: Future<Output = Result<usize, StoreError>>,
@@ -162,13 +160,13 @@ where
     }
 }
 
-/// The moment so long before another; `None` where nothing is as old as that.
+/// The time `time` before `now`; `None` if there is no such time.
 pub(crate) fn ago(now: Timestamp, time: Duration) -> Option<Timestamp> {
     let time = i64::try_from(time.as_millis()).ok()?;
     Timestamp::from_millisecond(now.as_millisecond().checked_sub(time)?)
 }
 
-/// A duration for people: `7d`, `1h 30m`, `250ms`.
+/// A duration as text: `7d`, `1h 30m`, `250ms`.
 pub(crate) fn in_words(time: Duration) -> String {
     let mut rest = time.as_millis();
     let mut words = String::new();

@@ -1,4 +1,4 @@
-//! The setting for the deduplication of messages.
+//! The setting that recognizes a message that is sent again.
 
 use std::time::Duration;
 

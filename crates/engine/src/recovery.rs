@@ -1,13 +1,11 @@
-//! What becomes of tasks whose runner is gone: no task stays at work for ever.
+//! Recovery of tasks whose runner is gone, so that no task stays at work for ever.
 //!
-//! Whoever finds one *settles* it, by a runner that claims it first: its turn is run again where the agent can, else it
-//! fails with a reason. Three find them:
+//! A task is *settled* by a runner that claims the task: the turn runs again if the agent can resume, otherwise the task
+//! fails with a reason. Tasks to settle are found in three ways:
 //!
-//! - the store tells of *orphans*, which no node that lives is at work on: at the start, and where nodes share the
-//!   store for as long as this one lives (`cluster::adopt`);
-//! - a runner that gives up says so (`abandoned`), and so does whatever fails to settle a task: it is tried again;
-//! - now and then this node looks through what the store says that it is at work on (`zombies`), for what nobody told
-//!   of.
+//! - The store reports *orphans*, which no live node owns: at the start, and in a cluster periodically (`cluster::adopt`).
+//! - A runner that gives up, or a failed attempt to settle, puts the task into the recovery queue (`queue`).
+//! - A periodic search finds *zombies*: tasks that this node owns by the store but does not run (`zombies`).
 
 mod queue;
 mod zombies;
@@ -22,31 +20,32 @@ pub(crate) use zombies::{Zombies, watch};
 
 use crate::{conversation::done, inbox::Control, shared::Shared, store::Orphan};
 
-/// How many orphans are looked up at a time.
+/// The number of orphans in one query.
 const PAGE: usize = 100;
 
-/// How many tasks are settled at the same time.
+/// The number of tasks that are settled at the same time.
 const AT_ONCE: usize = 32;
 
-/// Why a task fails whose node is gone.
+/// The reason of failure for a task whose node has failed.
 pub(crate) const ABANDONED: &str = "the server stopped while the agent was at work";
 
-/// Why a task fails that this node gave up.
+/// The reason of failure for a task that a runner of this node gave up.
 pub(crate) const GIVEN_UP: &str = "the task store failed while the agent was at work";
 
-/// What [`Engine::recover`](crate::Engine::recover) did with the tasks that a crash left at work.
+/// The result of [`Engine::recover`](crate::Engine::recover).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// How many were settled: their turns are run again, or they failed.
+    /// The number of settled tasks: their turns run again, or they failed.
     pub settled: usize,
-    /// How many could not be settled yet: damaged ones, for example. The log says why; each is tried again until it is.
+    /// The number of tasks that could not be settled, for example damaged tasks. The log names the reason. Each task is
+    /// retried until settled.
     pub put_off: usize,
 }
 
-/// Settles every task that a crash left running. Those that cannot be are tried again later.
+/// Settles every task that a crash left running. Tasks that cannot be settled are retried later.
 ///
-/// The store is noted as that of the agent of this name first: what another agent left is not for this one.
+/// First the store is marked as the store of this agent, because an agent must not run the tasks of another agent.
 pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<Recovered, Error> {
     let agent = shared.store_owner.as_deref().unwrap_or(&shared.card.name);
     if let Some(other) = shared.store.belongs_to(agent, shared.adopts).await? {
@@ -60,23 +59,26 @@ pub(crate) async fn recover(shared: &Arc<Shared>) -> Result<Recovered, Error> {
     if recovered.settled > 0 {
         let tasks = recovered.settled;
         if shared.agent.resumes() {
-            tracing::info!(tasks, "took over tasks that were running when the server stopped; their turns run again");
+            tracing::info!(
+                tasks,
+                "recovery: took over tasks that were running when the server stopped; their turns run again"
+            );
         } else {
             tracing::info!(
                 tasks,
-                "settled tasks that were running when the server stopped; turns that were cut off failed"
+                "recovery: settled tasks that were running when the server stopped; aborted turns failed"
             );
         }
     }
     Ok(recovered)
 }
 
-/// Settles all orphans, many at once. Those that cannot be settled are put off, and are in nobody's way meanwhile.
+/// Settles all orphans, many at a time. Orphans that cannot be settled go to the recovery queue and do not delay others.
 pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Recovered, Error> {
     let mut adopted = Recovered::default();
     let mut last = Vec::new();
     loop {
-        // Those that were put off come before the others, for as long as they cannot be settled.
+        // Tasks in the recovery queue come first in the result until they are settled.
         let limit = PAGE + shared.recovery_queue.len();
         let mut orphans = shared.store.orphans(limit).await?;
         let is_last = orphans.len() < limit;
@@ -90,7 +92,7 @@ pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Recovered, Error> {
             match outcome {
                 Ok(()) => adopted.settled += 1,
                 Err(error) => {
-                    tracing::error!(task = %orphan.id, %error, "a task that was left at work is not settled yet");
+                    tracing::error!(task = %orphan.id, %error, "recovery: cannot settle a task; retrying later");
                     shared.settle_later_because(&orphan.scope, &orphan.id, ABANDONED);
                     adopted.put_off += 1;
                 }
@@ -102,19 +104,19 @@ pub(crate) async fn adopt(shared: &Arc<Shared>) -> Result<Recovered, Error> {
     }
 }
 
-/// A task that is to be settled, and why it fails where it does.
+/// A task to settle, with the reason if the task fails.
 struct Unsettled {
     task: Orphan,
     reason: &'static str,
 }
 
-/// Settles tasks, some at a time. Gives what became of them.
+/// Settles tasks, some at a time, and returns the outcomes.
 async fn settle_all(shared: &Arc<Shared>, tasks: Vec<Unsettled>) -> Vec<(Orphan, Result<(), Error>)> {
     let settling = tasks.into_iter().map(|Unsettled { task, reason }| {
         let shared = Arc::clone(shared);
         async move {
             let settling = AssertUnwindSafe(settle(&shared, &task.scope, &task.id, reason)).catch_unwind();
-            // A store that panics at one is to settle the others all the same.
+            // If the store panics for one task, the others are settled nevertheless.
             let panicked = |_| Err(Error::new(ErrorKind::Internal, "the task store panicked"));
             let outcome = settling.await.unwrap_or_else(panicked);
             (task, outcome)
@@ -123,8 +125,8 @@ async fn settle_all(shared: &Arc<Shared>, tasks: Vec<Unsettled>) -> Vec<(Orphan,
     stream::iter(settling).buffer_unordered(AT_ONCE).collect().await
 }
 
-/// Takes over a task without a runner: runs its turn again where the agent can, fails it with `reason` otherwise. Waits
-/// until that is decided and written, but for no turn. Where there is a runner, that one sees to it.
+/// Takes over a task without a runner: runs its turn again if the agent can resume, otherwise fails the task with `reason`.
+/// Returns when the decision is stored, before the turn ends. If the task has a runner, the runner decides.
 async fn settle(shared: &Arc<Shared>, scope: &Scope, id: &TaskId, reason: &'static str) -> Result<(), Error> {
     let task_ref = shared.attach(scope, id).await?;
     if task_ref.lock().task_state().is_terminal() {

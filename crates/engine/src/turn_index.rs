@@ -1,4 +1,4 @@
-//! Which messages of a task have had their turn, by its log: for whoever does not run it.
+//! The index of turns: which messages of a task have had their turn, read from the log on a node without the runner.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -14,26 +14,26 @@ use crate::{
     store::{Portion, StoreError, TaskStore},
 };
 
-/// The turns in a stretch of a log.
+/// The turns in a range of a log.
 #[derive(Default)]
 pub(crate) struct TurnIndex {
-    /// The place behind which the log is kept.
+    /// The log is kept after this record.
     kept_after: u64,
-    /// The places of the messages whose turns have yet to begin, first come first.
+    /// The sequence numbers of the messages whose turns have not begun, oldest first.
     waiting: VecDeque<u64>,
-    /// Where the turn of each other message began, by the place of the message.
+    /// Where the turns of the other messages began, by the sequence number of the message.
     begun: BTreeMap<u64, u64>,
 }
 
 impl TurnIndex {
-    /// Those of this task, as far as its log is kept and up to a place.
+    /// Reads the log of a task up to `end`, as far as the log is kept.
     pub(crate) async fn read(store: &dyn TaskStore, scope: &Scope, id: &TaskId, end: u64) -> Result<Self, StoreError> {
         let mut turns = Self::default();
         let kept_after = read_kept(store, scope, id, end, |record| turns.take(record)).await?;
         Ok(Self { kept_after, ..turns })
     }
 
-    /// Takes in the next record.
+    /// Adds the next record.
     pub(crate) fn take(&mut self, record: &Record) {
         match record {
             Record::Received(received) if received.waits => self.waiting.push_back(received.sequence),
@@ -43,15 +43,15 @@ impl TurnIndex {
         }
     }
 
-    /// Where the turn of the message at this place began, if it did. Of a message in what is not kept any more that is
-    /// not known, and it had its turn: the place of the message does as well.
+    /// Where the turn of this message began, if it has begun. A message in a deleted part of the log had its turn, but the
+    /// beginning is unknown; the sequence number of the message is returned instead.
     pub(crate) fn begun(&self, message: u64) -> Option<u64> {
         let is_kept = message > self.kept_after;
         if is_kept { self.begun.get(&message).copied() } else { Some(message) }
     }
 }
 
-/// A task as of a record, from what it was as of an earlier one; `None` where the records between are not kept.
+/// Computes the task at record `end` from an earlier state; `None` if the records between are not kept.
 pub(crate) async fn fold_to(
     store: &dyn TaskStore,
     scope: &Scope,
@@ -72,12 +72,12 @@ pub(crate) async fn fold_to(
     Ok(Some(task))
 }
 
-/// Reads what is kept of a log up to a place; gives the place behind which it is kept. A task that rested may have lost
-/// what was before that, and no turn with it.
+/// Reads the kept part of a log up to `end`, and returns the record after which the log is kept. A log is deleted only while
+/// the task is at rest, so that no turn is cut in two.
 ///
 /// # Errors
 ///
-/// Those of the store; `Compacted` where the rest of it went meanwhile.
+/// Errors of the store; `Compacted` if the rest of the log was deleted meanwhile.
 pub(crate) async fn read_kept(
     store: &dyn TaskStore,
     scope: &Scope,
@@ -95,7 +95,7 @@ pub(crate) async fn read_kept(
     Ok(kept_after)
 }
 
-/// The place behind which a log is kept.
+/// The record after which a log is kept.
 async fn first_kept(store: &dyn TaskStore, scope: &Scope, id: &TaskId, end: u64) -> Result<u64, StoreError> {
     let (mut first, mut last, mut middle) = (0, end, 0);
     while first < last {

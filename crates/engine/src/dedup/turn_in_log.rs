@@ -1,5 +1,5 @@
-//! A message that waited for its turn when it came again, where nobody here knows of that: another node has its task,
-//! or this one took the task over. The log says when its turn begins, and so which rest of the task is that turn's.
+//! The turn of a duplicate message that waits, if this node does not run the task or has taken the task over. The log tells
+//! where the turn begins, and thus at which state the turn stops.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use crate::{
 pub(super) struct TurnInLog {
     store: Arc<dyn TaskStore>,
     live: Arc<LiveTask>,
-    /// The message's place.
+    /// The sequence number of the message.
     message: u64,
 }
 
 impl TurnInLog {
-    /// The turn of this message of a task; none where it has begun.
+    /// Finds the turn of a message of a task; `None` if the turn has begun.
     pub(super) async fn find(shared: &Shared, task_ref: &TaskRef, message: &MessageId) -> Result<Option<Self>, Error> {
         let (store, live) = (Arc::clone(&shared.store), Arc::clone(task_ref.live()));
         let end = live.lock().sequence;
@@ -49,15 +49,15 @@ impl TurnInLog {
         Ok(waiting.map(|message| Self { store, live, message }))
     }
 
-    /// The task as the turn leaves it to its client.
+    /// Waits until the turn has stopped, and returns the task at that record.
     pub(super) async fn rested(self, shared: &Shared, task_ref: TaskRef) -> Result<Arc<Task>, Error> {
-        // Whoever reads records alone does not keep a task that has ended, and it is wanted here.
+        // A reader of records does not keep an ended task in memory, but the task is needed here.
         let _kept = task_ref.clone();
         let (reader, task, sequence) = LogReader::from_now(task_ref);
         if shared.turns.are_draining() && !task.state().is_terminal() {
             return Err(stopping_at(&task.id));
         }
-        // It may rest already.
+        // The turn may have stopped already.
         let first = Arc::new(StreamEvent::new(Some(sequence), StreamResponse::Task((*task).clone())));
         let mut feed = Feed::new(reader, shared, Until::Ended, [first]);
         while let Some(event) = feed.next().await {
@@ -74,7 +74,7 @@ impl TurnInLog {
         Err(stopping_at(&self.live.id))
     }
 
-    /// These events, up to the one with which the turn asks its client.
+    /// The events up to the event with which the turn asks its client.
     pub(super) fn until_it_rests(self, feed: Feed) -> impl Stream<Item = Result<Arc<StreamEvent>, Error>> + Send {
         let events = unfold(Some((feed, self)), async |state| {
             let (mut feed, turn) = state?;
@@ -99,13 +99,13 @@ impl TurnInLog {
         let LiveTask { scope, id, .. } = &*self.live;
         match TurnIndex::read(&*self.store, scope, id, sequence).await {
             Ok(turns) => Ok(turns.begun(self.message).is_some_and(|begun| begun < sequence)),
-            // Nobody will know any more.
+            // The log is gone, so the turn cannot be found any more.
             Err(StoreError::Compacted) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    /// The task as of this record: folded from an earlier state, where it has gone on meanwhile.
+    /// The task at this record, computed from an earlier state if later records exist.
     async fn task_at(&self, at: u64, task: Arc<Task>, sequence: u64) -> Result<Arc<Task>, StoreError> {
         let LiveTask { scope, id, .. } = &*self.live;
         let now = {
@@ -119,7 +119,7 @@ impl TurnInLog {
     }
 }
 
-/// The state that an event tells.
+/// The task state in an event.
 fn state_of(event: &StreamEvent) -> Option<TaskState> {
     match &event.response {
         StreamResponse::Task(task) => Some(task.state()),

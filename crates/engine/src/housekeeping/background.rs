@@ -1,6 +1,5 @@
-//! The keeper: ends questions that nobody answers, deletes what is old and drops logs, has the store forget messages,
-//! and looks whether tasks were deleted that somebody reads; now and then, for as long as the engine lives. Where
-//! several nodes share the store each has one: a task is ended by whoever claims it.
+//! The background work of housekeeping: ends questions without an answer, deletes old tasks, logs and message ids, and
+//! detects deleted tasks that have readers. In a cluster each node does this; a task is ended by the node that claims it.
 
 use std::{
     collections::HashSet,
@@ -22,16 +21,16 @@ use crate::{
     store::Orphan,
 };
 
-/// How many tasks are looked up at a time.
+/// The number of tasks in one query.
 const PAGE: usize = 100;
 
-/// How often is done what needs no haste.
+/// The period of work that is not urgent.
 const NOW_AND_THEN: Duration = Duration::from_mins(1);
 
 /// The states in which a task waits for its client.
 const INTERRUPTED: [TaskState; 2] = [TaskState::InputRequired, TaskState::AuthRequired];
 
-/// The keeper of an engine.
+/// The background housekeeping of an engine.
 #[derive(Default)]
 pub(crate) struct BackgroundHousekeeping {
     pub(crate) settings: Housekeeping,
@@ -44,14 +43,14 @@ impl BackgroundHousekeeping {
     }
 }
 
-/// Begins to keep house; it ends with the engine.
+/// Starts housekeeping, which ends with the engine.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     if !shared.housekeeping.begun.swap(true, Ordering::Relaxed) {
-        Shared::spawn(keep(Arc::downgrade(shared)));
+        Shared::spawn(run(Arc::downgrade(shared)));
     }
 }
 
-async fn keep(shared: Weak<Shared>) {
+async fn run(shared: Weak<Shared>) {
     let Some((left, period)) =
         shared.upgrade().map(|it| (it.members.left().clone(), it.housekeeping.settings.period()))
     else {
@@ -64,19 +63,19 @@ async fn keep(shared: Weak<Shared>) {
             looked_round = Some(Instant::now());
         }
         select! {
-            () = round(&shared, is_time) => {}
+            () = run_once(&shared, is_time) => {}
             () = left.cancelled() => return,
         }
     }
 }
 
-/// Nodes that were started together are not to come at the same time for ever.
+/// Varies the period, so that nodes that started together do not run housekeeping at the same time.
 fn scattered(period: Duration) -> Duration {
     let share = uuid::Uuid::new_v4().as_bytes()[15];
     period * (224 + u32::from(share) / 4) / 256
 }
 
-async fn round(shared: &Arc<Shared>, is_time: bool) {
+async fn run_once(shared: &Arc<Shared>, is_time: bool) {
     if shared.turns.are_draining() {
         return;
     }
@@ -84,46 +83,55 @@ async fn round(shared: &Arc<Shared>, is_time: bool) {
     if let Some(expiry) = settings.interrupted_expiry
         && let Err(error) = expire(shared, expiry).await
     {
-        tracing::warn!(%error, "tasks that wait for too long are not ended yet");
+        tracing::warn!(%error, "housekeeping: cannot end expired tasks; retrying");
     }
     let is_less = match settings.sweep(&*shared.store).await {
         Ok(swept) if swept == Swept::default() => false,
         Ok(Swept { tasks, logs }) => {
-            tracing::info!(tasks, logs, "deleted tasks that were old, and dropped logs");
+            tracing::info!(tasks, logs, "housekeeping: deleted old tasks and logs");
             tasks > 0
         }
         Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "what is old is not deleted yet");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "housekeeping: cannot delete old tasks or logs; retrying"
+            );
             true
         }
     };
     if (is_less || is_time)
         && let Err(error) = shared.find_deleted().await
     {
-        tracing::warn!(error = &error as &dyn std::error::Error, "it is not known whether tasks were deleted");
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "housekeeping: cannot check for deleted tasks; readers learn of deletions later"
+        );
     }
     if is_time {
         forget_messages(shared).await;
     }
 }
 
-/// Tells the store which messages nobody asks for any more: also where none comes that would say so.
+/// Deletes message ids whose window is over, also if no new message arrives.
 async fn forget_messages(shared: &Shared) {
     let is_shared = shared.store.cluster().is_some();
     if let Some(before) = shared.idempotency.useless_before(is_shared)
         && let Err(error) = shared.store.forget_messages(before).await
     {
-        tracing::warn!(error = &error as &dyn std::error::Error, "messages are not forgotten yet");
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "housekeeping: cannot delete old message ids; retrying"
+        );
     }
 }
 
-/// Ends the tasks that have waited for their client for this long. Those that cannot be ended come again the next time.
+/// Ends the tasks that have waited for their client for this long. Tasks that cannot be ended are retried the next time.
 async fn expire(shared: &Arc<Shared>, expiry: Duration) -> Result<(), Error> {
     let Some(before) = ago(shared.store.now().await?, expiry) else { return Ok(()) };
     let (mut failed, mut failure) = (HashSet::new(), None);
     let mut last = Vec::new();
     loop {
-        // Those that failed come before the others.
+        // Tasks that failed come first in the result.
         let limit = PAGE + failed.len();
         let mut resting = shared.store.resting(&INTERRUPTED, before, limit).await?;
         let is_last = resting.len() < limit;
@@ -135,10 +143,10 @@ async fn expire(shared: &Arc<Shared>, expiry: Duration) -> Result<(), Error> {
             match end(shared, task, before).await {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
-                // It is not this task's fault.
+                // The store is unavailable, so other tasks would fail too.
                 Err(error) if error.kind() == ErrorKind::Unavailable => return Err(error),
                 Err(error) => {
-                    tracing::debug!(task = %task.id, %error, "a task that waits for too long is not ended yet");
+                    tracing::debug!(task = %task.id, %error, "housekeeping: cannot end an expired task; retrying");
                     failed.insert(task.clone());
                     failure = Some(error);
                 }
@@ -152,7 +160,8 @@ async fn expire(shared: &Arc<Shared>, expiry: Duration) -> Result<(), Error> {
     failure.map_or(Ok(()), Err)
 }
 
-/// Ends one, unless somebody is at it. Waits until that is written, but for no turn: a message may have come just now.
+/// Ends a task unless a runner works on it. Returns when the end is stored. If a message has just arrived, its turn is not
+/// awaited.
 async fn end(shared: &Arc<Shared>, task: &Orphan, before: Timestamp) -> Result<(), Error> {
     let task_ref = shared.attach(&task.scope, &task.id).await?;
     done(shared, &task_ref, |told| Control::Expire(before, told)).await

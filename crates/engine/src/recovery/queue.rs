@@ -1,4 +1,4 @@
-//! Tasks that this node knows to be at work with no runner: each is tried until it is settled, after pauses that grow.
+//! The recovery queue: tasks at work without a runner. Each task is retried with growing delays until settled.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -28,7 +28,7 @@ const OUTAGE: Backoff = Backoff { longest: Duration::from_secs(1), ..RETRY };
 /// How long a settled task is remembered, so that a task that is given up repeatedly is not run without a delay.
 const REMEMBERED: Duration = RETRY.longest;
 
-/// Tasks that are to be settled.
+/// The tasks to settle.
 #[derive(Default)]
 pub(crate) struct RecoveryQueue {
     tasks: Mutex<Tasks>,
@@ -38,23 +38,23 @@ pub(crate) struct RecoveryQueue {
 #[derive(Default)]
 struct Tasks {
     known: HashMap<(Scope, TaskId), Known>,
-    /// Whether somebody is at them.
+    /// Whether a background task processes the queue.
     tended: bool,
 }
 
 struct Known {
     stage: Stage,
     failures: Failures,
-    /// Why it fails, where it does.
+    /// The reason, if the task fails.
     reason: &'static str,
 }
 
 enum Stage {
-    /// The next attempt is to be then.
+    /// The time of the next attempt.
     Due(Instant),
-    /// One is being made. Whether the task was given up meanwhile.
+    /// An attempt is running. `true` if the task was given up again meanwhile.
     UnderWay(bool),
-    /// One succeeded then.
+    /// The time of the successful attempt.
     Settled(Instant),
     /// The store can never hold the task. There are no more attempts.
     TooLarge,
@@ -69,7 +69,7 @@ impl Known {
         self.stage = Stage::Due(Instant::now() + self.failures.next_delay(schedule));
     }
 
-    /// It was given up, or could not be settled by somebody else.
+    /// A runner gave up the task, or another attempt to settle the task failed.
     fn give_up_again(&mut self, reason: &'static str) {
         match &mut self.stage {
             Stage::Due(_) | Stage::TooLarge => {}
@@ -84,7 +84,7 @@ impl Known {
         }
     }
 
-    /// An attempt was made.
+    /// Stores the outcome of an attempt.
     fn tried(&mut self, outcome: &Result<(), Error>) {
         let again = matches!(self.stage, Stage::UnderWay(true));
         match outcome.as_ref().map_err(Error::kind) {
@@ -97,14 +97,14 @@ impl Known {
 }
 
 impl RecoveryQueue {
-    /// Whether a task is to be settled already, or can never be.
+    /// Whether the queue contains the task, or the task can never be settled.
     pub(crate) fn has(&self, scope: &Scope, id: &TaskId) -> bool {
         let tasks = self.tasks.lock();
         let known = if tasks.known.is_empty() { None } else { tasks.known.get(&(scope.clone(), id.clone())) };
         known.is_some_and(|known| !matches!(known.stage, Stage::Settled(_)))
     }
 
-    /// Why a task fails that is to be settled, where it does.
+    /// The reason for a task in the queue, if the task fails.
     pub(crate) fn why(&self, scope: &Scope, id: &TaskId) -> Option<&'static str> {
         let tasks = self.tasks.lock();
         if tasks.known.is_empty() {
@@ -114,12 +114,12 @@ impl RecoveryQueue {
         known.is_unsettled().then_some(known.reason)
     }
 
-    /// How many are to be settled.
+    /// The number of tasks to settle.
     pub(crate) fn len(&self) -> usize {
         self.tasks.lock().known.values().filter(|known| known.is_unsettled()).count()
     }
 
-    /// Takes those that are due. When the next will be, where none is; nothing where there are no tasks any more.
+    /// Takes the due tasks. `Err` with the time of the next attempt if no task is due; `None` if the queue is empty.
     fn take(&self) -> Option<Result<Vec<Unsettled>, Instant>> {
         let mut tasks = self.tasks.lock();
         let now = Instant::now();
@@ -155,13 +155,13 @@ impl RecoveryQueue {
 }
 
 impl Shared {
-    /// Notes a task that may be at work in the store with nobody at work on it, and settles it as soon as the store can
-    /// write. As many are kept as turns may run; those beyond are found by who looks for zombies.
+    /// Adds a task that may be at work in the store without a runner, and settles the task as soon as the store can write.
+    /// The queue holds at most `running_turns` tasks; the search for zombies finds the others.
     pub(crate) fn settle_later(self: &Arc<Self>, scope: &Scope, id: &TaskId) {
         self.settle_later_because(scope, id, GIVEN_UP);
     }
 
-    /// The same, with a reason.
+    /// As [`settle_later`](Self::settle_later), with the reason of failure.
     pub(crate) fn settle_later_because(self: &Arc<Self>, scope: &Scope, id: &TaskId, reason: &'static str) {
         let mut tasks = self.recovery_queue.tasks.lock();
         if tasks.known.len() >= self.limits.running_turns {
@@ -176,7 +176,7 @@ impl Shared {
                 vacant.insert(known);
             }
             Entry::Vacant(_) => {
-                return tracing::warn!(task = %id, "too many tasks are to be settled; this one has to wait");
+                return tracing::warn!(task = %id, "recovery: the queue is full; the task is settled later");
             }
         }
         if !std::mem::replace(&mut tasks.tended, true) {
@@ -187,7 +187,7 @@ impl Shared {
     }
 }
 
-/// Settles abandoned tasks until there are none.
+/// Settles tasks until the queue is empty.
 async fn tend(shared: Weak<Shared>) {
     let Some((more, left)) =
         shared.upgrade().map(|it| (Arc::clone(&it.recovery_queue.more), it.members.left().clone()))
@@ -196,7 +196,7 @@ async fn tend(shared: Weak<Shared>) {
     };
     loop {
         let next = {
-            // Not for as long as the pause: the engine may be gone meanwhile.
+            // The reference is not kept during the delay, so that the engine can be dropped.
             let Some(shared) = shared.upgrade() else { return };
             match shared.recovery_queue.take() {
                 None => return,
@@ -222,7 +222,7 @@ async fn settle_due(shared: &Arc<Shared>, due: Vec<Unsettled>) {
             Err(error) if error.kind() == ErrorKind::PayloadTooLarge => {
                 tracing::error!(task = %task.id, %error, "recovery: cannot end the task; it stays until it is erased");
             }
-            Err(error) => tracing::warn!(task = %task.id, %error, "an abandoned task is not settled yet"),
+            Err(error) => tracing::warn!(task = %task.id, %error, "recovery: cannot settle a task; retrying"),
         }
         shared.recovery_queue.tried(task, &outcome);
     }
@@ -234,11 +234,11 @@ mod tests {
     use crate::{Engine, agent_fn};
 
     #[tokio::test(start_paused = true)]
-    async fn an_engine_that_is_dropped_is_not_kept_for_what_is_to_be_settled() {
+    async fn tasks_to_settle_do_not_keep_a_dropped_engine() {
         let engine = Engine::builder(agent_fn(|_| async { Ok(()) })).build();
         let shared = Arc::downgrade(engine.shared());
         engine.shared().settle_later(&Scope::open(), &TaskId::from("abandoned"));
-        // Less than the delay before the first attempt.
+        // Shorter than the delay before the first attempt.
         tokio::time::sleep(RETRY.first / 2).await;
         drop(engine);
         assert!(shared.upgrade().is_none());

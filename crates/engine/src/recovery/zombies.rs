@@ -1,5 +1,5 @@
-//! The net beneath everything else: now and then this node looks through the tasks that the store says it is at work
-//! on, for those that nobody here is at work on. Whatever led to that, and nobody told: none stays at work for ever.
+//! The search for zombies, which catches every other fault: periodically, this node compares the tasks that it owns by the
+//! store with the tasks that it runs. A task without a runner is settled, whatever the cause.
 
 use std::{
     collections::HashMap,
@@ -17,16 +17,16 @@ use crate::{
     store::{AtWork, Cluster, StoreError},
 };
 
-/// How many tasks are looked up at a time.
+/// The number of tasks in one query.
 const PAGE: usize = 1_000;
 
-/// How many are remembered until the next look; others wait for a later one.
+/// The maximum of tasks that are remembered until the next search; others wait for a later search.
 const REMEMBERED: usize = 10_000;
 
-/// The time between two looks where nobody shares the store; else it is a lease.
+/// The time between two searches on a store of a single node; a cluster searches once per lease.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Counts zombies.
+/// The number of zombies.
 #[derive(Default)]
 pub(crate) struct Zombies {
     watched: AtomicBool,
@@ -34,35 +34,35 @@ pub(crate) struct Zombies {
 }
 
 impl Zombies {
-    /// How many were found.
+    /// The number of zombies found so far.
     pub(crate) fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
     }
 }
 
-/// Tasks without a runner, each with the epoch and the number of its last record.
-type Look = HashMap<(Scope, TaskId), (u64, u64)>;
+/// Tasks without a runner, with the epoch and the number of the last record.
+type Candidates = HashMap<(Scope, TaskId), (u64, u64)>;
 
-/// Begins to look for zombies; it ends with the engine.
+/// Starts the search for zombies, which ends with the engine.
 pub(crate) fn watch(shared: &Arc<Shared>) {
     if !shared.zombies.watched.swap(true, Ordering::Relaxed) {
-        Shared::spawn(look_around(Arc::downgrade(shared)));
+        Shared::spawn(search_periodically(Arc::downgrade(shared)));
     }
 }
 
-async fn look_around(shared: Weak<Shared>) {
+async fn search_periodically(shared: Weak<Shared>) {
     let Some((left, period)) = shared.upgrade().map(|shared| {
         let period = shared.store.cluster().map_or(PERIOD, Cluster::lease);
         (shared.members.left().clone(), period)
     }) else {
         return;
     };
-    let mut last = Look::new();
+    let mut last = Candidates::new();
     while let Some(shared) = Shared::after(&shared, &left, period).await {
         if shared.turns.are_draining() {
             continue;
         }
-        match look(&shared, &last).await {
+        match search(&shared, &last).await {
             Ok(seen) => last = seen,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;
@@ -72,10 +72,10 @@ async fn look_around(shared: Weak<Shared>) {
     }
 }
 
-/// Looks once. Whatever had no runner at the last look either, and has not gone on since, is a zombie: a runner that
-/// came or went just now is none.
-async fn look(shared: &Arc<Shared>, last: &Look) -> Result<Look, StoreError> {
-    let (mut seen, mut after) = (Look::new(), None);
+/// Searches once. A task without a runner in two successive searches, and without new records between, is a zombie. The
+/// second search excludes tasks whose runner is just starting or ending.
+async fn search(shared: &Arc<Shared>, last: &Candidates) -> Result<Candidates, StoreError> {
+    let (mut seen, mut after) = (Candidates::new(), None);
     loop {
         let page = shared.store.at_work(after.as_deref(), PAGE).await?;
         for AtWork { scope, id, epoch, sequence } in page.tasks {
