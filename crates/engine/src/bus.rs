@@ -1,11 +1,10 @@
-//! The seam to what wakes other nodes: that a task has changed, that a command has come.
+//! The bus: signals to other nodes that a task has changed or that a command was stored.
 //!
-//! The log is the truth, and the bus only wakes: a signal that is lost, doubled or late costs time and nothing else, as
-//! what is missed is found by the next look at the store. `nuncio_suites::bus_suite!` holds an implementation against
-//! this contract.
+//! The log is the truth, and the bus only wakes nodes. A lost, duplicate or late signal costs only time, because the next
+//! poll of the store finds every change. `nuncio_suites::bus_suite!` tests an implementation of this contract.
 //!
-//! [`LocalBus`] is for engines of one process. For others there is [`RemoteBus`] over a [`Broker`]: it keeps what is to be
-//! sent, finds out when a connection is lost, makes it anew and says so, so that a broker is nothing but connections.
+//! [`LocalBus`] connects engines of one process. [`RemoteBus`] connects processes over a [`Broker`]: it queues signals,
+//! detects lost connections, reconnects, and reports lost signals, so that a broker only has to provide connections.
 
 mod listeners;
 mod local;
@@ -28,60 +27,59 @@ use crate::store::NodeId;
 /// Carries signals between nodes.
 #[async_trait]
 pub trait EventBus: Send + Sync + 'static {
-    /// Tells whoever listens to the topic. Does not wait: what cannot be sent now is sent later or dropped. Several
-    /// signals of one task may arrive as the newest alone.
+    /// Publishes a signal without waiting. A signal that cannot be sent now is sent later or dropped. Of several signals of
+    /// one task, subscribers may get only the newest.
     fn publish(&self, topic: Topic, wake: Wake);
 
-    /// Listens to a topic. What is published on any node from the moment this returns on reaches the subscription, for
-    /// as long as it gives no [`Signal::Lost`]: an implementation makes a round trip to whatever carries the signals
-    /// first.
+    /// Subscribes to a topic. Signals that any node publishes after this returns reach the subscription, until the
+    /// subscription returns [`Signal::Lost`]. An implementation therefore makes a round trip to the broker first.
     ///
     /// # Errors
     ///
-    /// When the bus cannot be reached within a time of its own; try again later. And when it is closed.
+    /// If the bus cannot be reached within the timeout of the implementation, or is closed.
     async fn subscribe(&self, topic: Topic) -> Result<Box<dyn Subscription>, BusError>;
 
-    /// Whether the bus can be reached. Known without asking anybody, so it may be a few seconds old; only a bus that
-    /// was just made waits for its first connection, for a time of its own.
+    /// Whether the bus can be reached. The answer is known locally and may be a few seconds old. Only a new bus waits for its
+    /// first connection, up to its own timeout.
     ///
     /// # Errors
     ///
-    /// Why it cannot be reached; that it is closed.
+    /// The reason for which the bus cannot be reached, or that the bus is closed.
     async fn check(&self) -> Result<(), BusError>;
 
-    /// Sends what is waiting, for so long at most, and leaves: the subscriptions of this node end, and what is
-    /// published from here later goes nowhere. Other nodes notice nothing.
+    /// Sends waiting signals for at most `limit`, and leaves the bus: the subscriptions of this node end, and later signals
+    /// of this node are dropped. Other nodes are not affected.
     async fn close(&self, limit: Duration);
 }
 
-/// Listens to one topic until it is dropped.
+/// A subscription to one topic, until dropped.
 #[async_trait]
 pub trait Subscription: Send {
-    /// The next signal; waits for one, through outages too. Loses nothing when its future is dropped. `None` once the
-    /// bus is closed.
+    /// Waits for the next signal, also during an outage. Dropping the future loses no signal. `None` after the bus is
+    /// closed.
     async fn next(&mut self) -> Option<Signal>;
 }
 
-/// What a subscription gives.
+/// A signal of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
-    /// Something has changed.
+    /// A task has changed.
     Wake(Wake),
-    /// Signals may have been lost until now: there was an outage that is over, or too many came at once. From now on
-    /// they come again.
+    /// Signals may have been lost before this signal: after an outage, or because too many signals arrived. Later signals
+    /// arrive again.
     Lost,
 }
 
-/// That a task has changed, or is written to.
+/// A change of a task, or a command for a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wake {
     /// The task.
     pub task: TaskId,
-    /// The sequence number of its last record; 0 for a command.
+    /// The sequence number of the last record; 0 for a command.
     pub sequence: u64,
 }
 
-/// What is listened to.
+/// A topic of signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Topic {
     /// Changes of the tasks of one shard, from 0 to [`Topic::SHARDS`] - 1.
@@ -91,10 +89,10 @@ pub enum Topic {
 }
 
 impl Topic {
-    /// How many shards there are. Few enough to listen to all, enough that a node listens to few that it does not need.
+    /// The number of shards: few enough to subscribe to all, and enough that a node gets few unneeded signals.
     pub const SHARDS: u16 = 256;
 
-    /// The topic of this name; `None` where it is none.
+    /// The topic with this name; `None` for another name.
     pub fn named(name: &str) -> Option<Self> {
         match name.split_once('.')? {
             ("tasks", shard) => shard.parse().ok().filter(|shard| *shard < Self::SHARDS).map(Self::Tasks),
@@ -114,7 +112,7 @@ impl Topic {
     }
 }
 
-/// Its name, in lower-case letters, digits and dots: `tasks.17`, `node.4`.
+/// The name, in lower-case letters, digits and dots: `tasks.17`, `node.4`.
 impl fmt::Display for Topic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -133,7 +131,7 @@ nuncio_model::debug_is_text!(BusError);
 
 impl BusError {
     fn closed() -> Self {
-        Self("this node has left it".into())
+        Self("this node has left the bus".into())
     }
 }
 

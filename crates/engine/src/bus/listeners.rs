@@ -1,4 +1,4 @@
-//! The subscriptions of one node: what comes in for a topic goes to each of them.
+//! The subscriptions of one node, and the delivery of received signals to them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,21 +12,21 @@ use tokio::sync::Notify;
 
 use super::{BusError, Notice, Signal, Subscription, Topic, Wake, newest::Newest};
 
-/// Tasks that a subscription may be behind with; after these it is told that some signals were lost.
+/// The maximum of tasks with unread signals; beyond that, the subscription gets `Lost`.
 const WAITING: usize = 4096;
 
-/// The subscriptions of one node. Clones are the same.
+/// The subscriptions of one node. Clones share them.
 #[derive(Clone, Default)]
-pub struct Listeners(Arc<RwLock<Topics>>);
+pub struct Listeners(Arc<RwLock<Queues>>);
 
 #[derive(Default)]
-struct Topics {
+struct Queues {
     queues: HashMap<Topic, Vec<Arc<Queue>>>,
     is_closed: bool,
 }
 
 impl Listeners {
-    /// Gives what came in to whoever listens to the topic. Never waits.
+    /// Passes a received notice to the subscriptions of the topic, without waiting.
     pub fn deliver(&self, topic: Topic, notice: &Notice) {
         for queue in self.0.read().queues.get(&topic).into_iter().flatten() {
             match notice {
@@ -36,7 +36,7 @@ impl Listeners {
         }
     }
 
-    /// Tells everybody that signals may have been lost.
+    /// Sends `Lost` to all subscriptions.
     pub fn lose(&self) {
         for queue in self.0.read().queues.values().flatten() {
             queue.lose();
@@ -49,12 +49,12 @@ impl Listeners {
         if topics.is_closed {
             return Err(BusError::closed());
         }
-        let queue = Arc::new(Queue { waiting: Mutex::new(Waiting::new()), notify: Notify::new() });
+        let queue = Arc::new(Queue { waiting: Mutex::new(Unread::new()), notify: Notify::new() });
         topics.queues.entry(topic).or_default().push(queue.clone());
         Ok(Listening { topic, queue, listeners: self.clone(), left: None })
     }
 
-    /// What is listened to.
+    /// The topics with subscriptions.
     pub(super) fn topics(&self) -> HashSet<Topic> {
         self.0.read().queues.keys().copied().collect()
     }
@@ -63,7 +63,7 @@ impl Listeners {
         self.0.read().is_closed
     }
 
-    /// Ends all subscriptions, and takes no more.
+    /// Ends all subscriptions and refuses new ones.
     pub(super) fn close(&self) {
         let mut topics = self.0.write();
         topics.is_closed = true;
@@ -87,12 +87,12 @@ pub(super) struct Listening {
     topic: Topic,
     queue: Arc<Queue>,
     listeners: Listeners,
-    /// Told when the subscription is dropped.
+    /// Notified when the subscription is dropped.
     left: Option<Arc<Notify>>,
 }
 
 impl Listening {
-    /// Tells somebody when it is dropped.
+    /// Sets the notification for the drop of the subscription.
     pub(super) fn with_left(mut self, left: Arc<Notify>) -> Self {
         self.left = Some(left);
         self
@@ -104,11 +104,11 @@ impl Subscription for Listening {
     async fn next(&mut self) -> Option<Signal> {
         loop {
             match self.queue.waiting.lock().take() {
-                Taken::Signal(signal) => return Some(signal),
-                Taken::End => return None,
-                Taken::Nothing => {}
+                NextSignal::Signal(signal) => return Some(signal),
+                NextSignal::End => return None,
+                NextSignal::Nothing => {}
             }
-            // What comes between the look and the wait leaves a permit, as there is only this one who waits.
+            // A signal that arrives before the wait leaves a permit, because there is only one waiter.
             self.queue.notify.notified().await;
         }
     }
@@ -123,9 +123,9 @@ impl Drop for Listening {
     }
 }
 
-/// What a subscription has not read yet.
+/// The unread signals of a subscription.
 struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Unread>,
     notify: Notify,
 }
 
@@ -150,37 +150,37 @@ impl Queue {
     }
 }
 
-struct Waiting {
+struct Unread {
     wakes: Newest<TaskId>,
     has_lost: bool,
     is_closed: bool,
 }
 
-enum Taken {
+enum NextSignal {
     Signal(Signal),
     Nothing,
     End,
 }
 
-impl Waiting {
+impl Unread {
     fn new() -> Self {
         Self { wakes: Newest::new(WAITING), has_lost: false, is_closed: false }
     }
 
-    /// Whoever has lost something looks at everything, so what waits need not be told.
+    /// After `Lost` the subscriber polls the store, so waiting signals are not needed.
     fn lose(&mut self) {
         self.wakes.clear();
         self.has_lost = true;
     }
 
-    fn take(&mut self) -> Taken {
+    fn take(&mut self) -> NextSignal {
         if std::mem::take(&mut self.has_lost) {
-            return Taken::Signal(Signal::Lost);
+            return NextSignal::Signal(Signal::Lost);
         }
         match self.wakes.pop() {
-            Some((task, sequence)) => Taken::Signal(Signal::Wake(Wake { task, sequence })),
-            None if self.is_closed => Taken::End,
-            None => Taken::Nothing,
+            Some((task, sequence)) => NextSignal::Signal(Signal::Wake(Wake { task, sequence })),
+            None if self.is_closed => NextSignal::End,
+            None => NextSignal::Nothing,
         }
     }
 }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_left_of_subscriptions_that_were_dropped() {
+    fn dropped_subscriptions_are_removed() {
         let listeners = Listeners::default();
         let (first, second) = (listeners.subscribe(Topic::Tasks(1)).unwrap(), listeners.subscribe(Topic::Tasks(1)));
         drop(first);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_lost_something_is_told_before_what_comes_next() {
+    async fn lost_signals_are_reported_before_later_signals() {
         let listeners = Listeners::default();
         let mut listening = listeners.subscribe(Topic::Tasks(1)).unwrap();
         let wake = |task: &str| Wake { task: task.into(), sequence: 1 };

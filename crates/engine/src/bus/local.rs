@@ -1,4 +1,4 @@
-//! A bus within one process, for engines that share a store there.
+//! A bus within one process, for engines that share a store.
 
 use std::{
     sync::{Arc, Weak},
@@ -10,30 +10,30 @@ use parking_lot::RwLock;
 
 use super::{BusError, EventBus, Listeners, Notice, Subscription, Topic, Wake};
 
-/// Carries signals between the engines of one process. A clone is another node on the same bus: closing it ends the
-/// subscriptions that were made by it.
+/// Carries signals between the engines of one process. A clone is another node on the same bus; closing the clone ends the
+/// subscriptions of the clone.
 pub struct LocalBus {
-    nodes: Arc<RwLock<Vec<Weak<Node>>>>,
-    node: Arc<Node>,
+    nodes: Arc<RwLock<Vec<Weak<LocalNode>>>>,
+    node: Arc<LocalNode>,
 }
 
-/// Lives as long as its handle; its subscriptions end with it.
+/// The subscriptions of one handle, which end with the handle.
 #[derive(Default)]
-struct Node(Listeners);
+struct LocalNode(Listeners);
 
-impl Drop for Node {
+impl Drop for LocalNode {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
 impl LocalBus {
-    /// A bus that nobody listens to yet.
+    /// Creates a bus without subscriptions.
     pub fn new() -> Self {
         Self::join(Arc::default())
     }
 
-    fn join(nodes: Arc<RwLock<Vec<Weak<Node>>>>) -> Self {
+    fn join(nodes: Arc<RwLock<Vec<Weak<LocalNode>>>>) -> Self {
         let node = Arc::default();
         let mut others = nodes.write();
         others.retain(|other| other.strong_count() > 0);

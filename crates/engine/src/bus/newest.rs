@@ -1,4 +1,4 @@
-//! What waits: of each key the newest alone, in the order in which the keys came.
+//! A queue that keeps only the newest number of each key, in the order in which the keys arrived.
 
 use nuncio_limit::{Hashing, hashing};
 use std::{
@@ -13,7 +13,7 @@ pub(super) struct Newest<K> {
     limit: usize,
 }
 
-/// There are as many keys as may be.
+/// The limit of keys is reached.
 #[derive(Debug)]
 pub(super) struct Full;
 
@@ -22,7 +22,7 @@ impl<K: Clone + Eq + Hash> Newest<K> {
         Self { order: VecDeque::new(), sequences: HashMap::with_hasher(hashing()), limit }
     }
 
-    /// Adds a number. The higher of two of a key stays, in the place of the first.
+    /// Adds a number. If the key exists, the higher number remains at the existing position.
     pub(super) fn push(&mut self, key: K, sequence: u64) -> Result<(), Full> {
         if let Some(waiting) = self.sequences.get_mut(&key) {
             *waiting = sequence.max(*waiting);
@@ -36,7 +36,7 @@ impl<K: Clone + Eq + Hash> Newest<K> {
         Ok(())
     }
 
-    /// Takes the first.
+    /// Takes the first key.
     pub(super) fn pop(&mut self) -> Option<(K, u64)> {
         let key = self.order.pop_front()?;
         let sequence = self.sequences.remove(&key)?;

@@ -1,23 +1,23 @@
-//! A signal as brokers carry it: a short text.
+//! The text of a signal, as brokers carry signals.
 
 use nuncio_model::TaskId;
 
 use super::Wake;
 
-/// Payloads beyond this many bytes are not for every broker: PostgreSQL takes fewer than 8,000.
+/// The maximum payload in bytes that every broker accepts; the limit of PostgreSQL is below 8,000.
 pub const LONGEST_NOTICE: usize = 7_900;
 
-/// What is sent to a topic.
+/// A notice to a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// Something has changed: `17 TASK`.
+    /// A task has changed: `17 TASK`.
     Wake(Wake),
-    /// Who publishes had more to tell than it could keep: an empty text.
+    /// The publisher has dropped signals: an empty text.
     Lost,
 }
 
 impl Notice {
-    /// Its text. A wake of a task whose id does not fit becomes [`Lost`](Self::Lost), which says more than it needs to.
+    /// The text of the notice. If the id of the task does not fit, the notice becomes [`Lost`](Self::Lost).
     pub fn encode(&self) -> String {
         match self {
             Self::Wake(wake) => Some(format!("{} {}", wake.sequence, wake.task))
@@ -27,7 +27,7 @@ impl Notice {
         }
     }
 
-    /// Reads a text. What is not understood may have said anything, so it is [`Lost`](Self::Lost).
+    /// Reads a text. An invalid text can stand for any signal, so the result is [`Lost`](Self::Lost).
     pub fn decode(text: &[u8]) -> Self {
         let wake = || {
             let (sequence, task) = std::str::from_utf8(text).ok()?.split_once(' ')?;
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn a_notice_survives_a_round_trip() {
         for task in ["0191", "", "with spaces and\nlines", "ü 'x' \"y\"", &"x".repeat(7_000)] {
             let notice = Notice::Wake(Wake { task: task.into(), sequence: u64::MAX });
             assert_eq!(Notice::decode(notice.encode().as_bytes()), notice);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_or_understood_is_lost() {
+    fn notices_that_cannot_be_encoded_or_decoded_are_lost() {
         for task in ["x".repeat(8_000), "a\0b".to_owned()] {
             let notice = Notice::Wake(Wake { task: task.into(), sequence: 1 });
             assert_eq!(Notice::decode(notice.encode().as_bytes()), Notice::Lost);

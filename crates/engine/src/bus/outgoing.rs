@@ -1,4 +1,4 @@
-//! What is to be sent: of each task the newest alone, and bounded, so that an outage costs neither memory nor time.
+//! The queue of signals to send: only the newest signal of each task, and bounded, so that an outage costs little.
 
 use std::collections::BTreeSet;
 
@@ -8,24 +8,24 @@ use tokio::sync::Notify;
 
 use super::{Notice, Topic, Wake, newest::Newest};
 
-/// Tasks that may wait; with more, whoever listens is told that signals were lost, by topic.
+/// The maximum of waiting tasks; beyond that, the subscribers of the affected topics get `Lost`.
 const WAITING: usize = 16_384;
 
 pub(super) struct Outgoing {
-    waiting: Mutex<Waiting>,
-    /// Told when something comes.
+    waiting: Mutex<Unsent>,
+    /// Notified when a signal is queued.
     pub(super) filled: Notify,
 }
 
-struct Waiting {
+struct Unsent {
     wakes: Newest<(Topic, TaskId)>,
-    /// Topics of which not all could be kept.
+    /// Topics with dropped signals.
     lost: BTreeSet<Topic>,
 }
 
 impl Outgoing {
     pub(super) fn new() -> Self {
-        let waiting = Waiting { wakes: Newest::new(WAITING), lost: BTreeSet::new() };
+        let waiting = Unsent { wakes: Newest::new(WAITING), lost: BTreeSet::new() };
         Self { waiting: Mutex::new(waiting), filled: Notify::new() }
     }
 
@@ -34,7 +34,7 @@ impl Outgoing {
         self.filled.notify_one();
     }
 
-    /// Takes the first ones, at most `limit`.
+    /// Takes the first notices, at most `limit`.
     pub(super) fn take(&self, limit: usize) -> Vec<(Topic, Notice)> {
         let mut waiting = self.waiting.lock();
         let mut batch = Vec::new();
@@ -55,7 +55,7 @@ impl Outgoing {
         waiting.lost.is_empty() && waiting.wakes.is_empty()
     }
 
-    /// Puts back what may not have been sent.
+    /// Queues notices again whose sending has failed.
     pub(super) fn restore(&self, batch: Vec<(Topic, Notice)>) {
         let mut waiting = self.waiting.lock();
         for (topic, notice) in batch {
@@ -69,7 +69,7 @@ impl Outgoing {
     }
 }
 
-impl Waiting {
+impl Unsent {
     fn push(&mut self, topic: Topic, wake: Wake) {
         if self.lost.contains(&topic) {
             return;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_becomes_one_word_for_each_topic() {
+    fn too_many_signals_become_one_lost_notice_per_topic() {
         let outgoing = Outgoing::new();
         for number in 0..=WAITING {
             outgoing.push(Topic::Tasks(u16::from(number % 2 == 1)), wake(number));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sent_is_taken_again() {
+    fn unsent_notices_are_taken_again() {
         let outgoing = Outgoing::new();
         outgoing.push(Topic::Tasks(0), wake(0));
         let batch = outgoing.take(10);

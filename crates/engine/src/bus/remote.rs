@@ -1,4 +1,4 @@
-//! A bus between processes, over whatever carries its signals.
+//! A bus between processes, over a broker.
 
 mod broker;
 mod driver;
@@ -19,42 +19,42 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{BusError, EventBus, Listeners, Subscription, Topic, Wake, outgoing::Outgoing};
 
-/// How long a broker may take for anything that it is asked for.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The timeout of each call of a broker.
+const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A bus over the connections of a [`Broker`].
 ///
-/// - What is published waits in a queue that is bounded by tasks, the newest signal of each, and goes out in groups,
-///   one after the other was taken by the broker. A group that may not have arrived is sent again. With more than
-///   16,384 tasks in the queue, those who listen are told [`Signal::Lost`](super::Signal::Lost).
-/// - A connection that fails, or is silent for three seconds, is replaced, after pauses of up to two seconds that are
-///   spread by chance. Once all topics are listened to again, all subscriptions are told that signals were lost.
-/// - Each subscription keeps the newest signal of up to 4,096 tasks; one that is further behind has lost signals.
+/// - Published signals wait in a queue, which keeps the newest signal of each task. They are sent in groups; a group is sent
+///   after the broker has accepted the group before. A group that may not have arrived is sent again. With more than 16,384
+///   tasks in the queue, subscribers get [`Signal::Lost`](super::Signal::Lost).
+/// - A connection that fails, or is silent for three seconds, is replaced after a random delay of up to two seconds. After
+///   all topics are subscribed again, all subscriptions get `Lost`.
+/// - Each subscription keeps the newest signal of up to 4,096 tasks; beyond that, the subscription gets `Lost`.
 ///
-/// Dropping it ends its subscriptions and loses what was not sent; [`close`](EventBus::close) sends it.
+/// Dropping the bus ends its subscriptions and loses unsent signals; [`close`](EventBus::close) sends them.
 pub struct RemoteBus {
-    shared: Arc<Shared>,
+    shared: Arc<RemoteShared>,
     driver: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
-/// What the bus and the task that drives its connections both have.
-struct Shared {
+/// The state that the bus and the driver of its connections share.
+struct RemoteShared {
     listeners: Listeners,
     outgoing: Outgoing,
-    /// Told when topics are listened to that were not, or the other way round.
+    /// Notified when the set of subscribed topics changes.
     topics_changed: Arc<Notify>,
     state: watch::Sender<State>,
     closing: CancellationToken,
 }
 
 impl RemoteBus {
-    /// Connects, now and whenever it has to. Does not wait for it: [`check`](EventBus::check) does.
+    /// Connects in the background, and reconnects when necessary. [`check`](EventBus::check) waits for the connection.
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime.
+    /// If called outside a tokio runtime.
     pub fn start(broker: impl Broker) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RemoteShared {
             listeners: Listeners::default(),
             outgoing: Outgoing::new(),
             topics_changed: Arc::default(),
@@ -65,11 +65,11 @@ impl RemoteBus {
         Self { shared, driver: Mutex::new(Some(AbortOnDropHandle::new(driver))) }
     }
 
-    /// Waits until the state is as wanted, or the bus is known to be out of reach.
+    /// Waits until the state is as wanted, or the bus is down.
     async fn wait(&self, is_wanted: impl Fn(&State) -> bool) -> Result<(), BusError> {
         let mut state = self.shared.state.subscribe();
         let decided = state.wait_for(|state| is_wanted(state) || matches!(state.link, Link::Down(_)));
-        match timeout(PATIENCE, decided).await {
+        match timeout(CALL_TIMEOUT, decided).await {
             Ok(Ok(state)) => match &state.link {
                 Link::Down(reason) => Err(BusError(Box::new(reason.clone()))),
                 Link::Starting | Link::Up => Ok(()),
@@ -111,7 +111,7 @@ impl EventBus for RemoteBus {
         self.shared.closing.cancel();
         let driver = self.driver.lock().take();
         if let Some(driver) = driver {
-            // Dropped when it is late, and ends with that.
+            // If the driver is late, it is dropped, which ends it.
             let _ = timeout(limit, driver).await;
         }
         self.end();

@@ -1,45 +1,45 @@
-//! The seam to a program that carries signals: connections to it, each good until its first failure.
+//! The interface of a broker: connections, each valid until its first failure.
 
 use async_trait::async_trait;
 
 use crate::bus::{Listeners, Notice, Topic};
 
-/// Any cause of a failure.
+/// The cause of a failure.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Something that carries signals between processes, as seen from one of them.
+/// A broker of signals between processes, as seen from one process.
 #[async_trait]
 pub trait Broker: Send + Sync + 'static {
-    /// A connection to it.
+    /// A connection to the broker.
     type Connection: Connection;
 
-    /// Connects. The connection is tried out afterwards. What comes in is given to the listeners, in its order, until
-    /// the connection is dropped.
+    /// Connects. The bus probes the connection afterwards. The connection passes received notices in order to `listeners`,
+    /// until the connection is dropped.
     ///
     /// # Errors
     ///
-    /// When it cannot be reached, or refuses; the reason holds no secrets. It is tried again later, whatever the
-    /// reason.
+    /// If the broker cannot be reached or refuses the connection. The reason contains no secrets. The bus retries after any
+    /// error.
     async fn connect(&self, listeners: Listeners) -> Result<Self::Connection, BoxError>;
 }
 
-/// A connection. It is dropped after the first failure of any of its calls, and another one is made: so it need not
-/// mend itself, and must not do it in silence. A call that is late is dropped, and the connection with it.
+/// A connection. After the first failed or late call the bus drops the connection and creates another. A connection
+/// therefore need not reconnect, and must not reconnect silently.
 #[async_trait]
 pub trait Connection: Send + Sync {
-    /// Listens to these topics, too; there may be many. Returns once everything that is published from then on comes
-    /// in: after a round trip. A topic that is listened to already is no error.
+    /// Subscribes to these topics in addition; there can be many. Returns after a round trip, when all signals published from
+    /// then on will be received. A topic that is subscribed already is no error.
     async fn listen(&self, topics: &[Topic]) -> Result<(), BoxError>;
 
-    /// Listens to these topics no more.
+    /// Unsubscribes from these topics.
     async fn leave(&self, topics: &[Topic]) -> Result<(), BoxError>;
 
-    /// Sends what is told to topics. Returns once the broker has it.
+    /// Sends notices. Returns after the broker has accepted them.
     async fn send(&self, batch: &[(Topic, Notice)]) -> Result<(), BoxError>;
 
-    /// Makes sure that the connection is alive, both ways: a round trip.
+    /// Checks the connection in both directions by a round trip.
     async fn probe(&self) -> Result<(), BoxError>;
 
-    /// Waits until the connection is lost, or signals on their way here are, and says why.
+    /// Waits until the connection or received signals are lost, and returns the reason.
     async fn lost(&self) -> BoxError;
 }

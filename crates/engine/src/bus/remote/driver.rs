@@ -1,44 +1,44 @@
-//! Drives the connections of a bus, one after the other.
+//! Runs the connections of a bus, one after the other.
 
 use std::{sync::Arc, time::Duration};
 
 use nuncio_limit::{Backoff, Failures, Jitter};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
 
-use super::{BoxError, Broker, Connection, Link, PATIENCE, Shared};
+use super::{BoxError, Broker, CALL_TIMEOUT, Connection, Link, RemoteShared};
 use crate::bus::Topic;
 
-/// How often a connection that is not used is tried out.
+/// The period of probes on an idle connection.
 const PROBE: Duration = Duration::from_secs(1);
 
 /// The delays between attempts to connect. Nodes that lost the bus together return at different times.
 const RECONNECT: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2), jitter: Jitter::FULL };
 
-/// A connection that lasted this long ends a row of failures.
+/// A connection that lasted this long resets the delays.
 const LASTING: Duration = Duration::from_secs(10);
 
-/// Signals that are sent at once.
+/// The maximum of signals in one group.
 const GROUP: usize = 512;
 
 pub(super) struct Driver<B> {
     broker: B,
-    shared: Arc<Shared>,
+    shared: Arc<RemoteShared>,
 }
 
 impl<B: Broker> Driver<B> {
-    pub(super) fn new(broker: B, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(broker: B, shared: Arc<RemoteShared>) -> Self {
         Self { broker, shared }
     }
 
-    /// Runs until the bus is closed and everything is sent.
+    /// Runs until the bus is closed and all signals are sent.
     pub(super) async fn run(self) {
         let mut failures = Failures::default();
         loop {
             let began = Instant::now();
             let connected = tokio::select! {
                 connected = self.connect() => connected,
-                () = self.is_done() => return,
+                () = self.until_done() => return,
             };
             let error = match connected {
                 Ok(connection) => match self.serve(&connection).await {
@@ -53,13 +53,13 @@ impl<B: Broker> Driver<B> {
             }
             tokio::select! {
                 () = sleep(failures.next_delay(&RECONNECT)) => {}
-                () = self.is_done() => return,
+                () = self.until_done() => return,
             }
         }
     }
 
     async fn connect(&self) -> Result<B::Connection, BoxError> {
-        timeout(PATIENCE, self.broker.connect(self.shared.listeners.clone())).await?
+        timeout(CALL_TIMEOUT, self.broker.connect(self.shared.listeners.clone())).await?
     }
 
     /// Uses a connection until it fails, or the bus is closed.
@@ -73,7 +73,7 @@ impl<B: Broker> Driver<B> {
         }
         if self.is_down() {
             shared.listeners.lose();
-            tracing::info!("the bus is back");
+            tracing::info!("bus: connected again");
         }
         shared.state.send_modify(|state| {
             state.link = Link::Up;
@@ -93,7 +93,7 @@ impl<B: Broker> Driver<B> {
             tokio::select! {
                 biased;
                 error = connection.lost() => return Err(error),
-                // Before what may always be ready.
+                // Before branches that can always be ready.
                 _ = probe.tick() => within(connection, connection.probe()).await?,
                 () = shared.topics_changed.notified() => {}
                 () = shared.outgoing.filled.notified() => {}
@@ -103,7 +103,7 @@ impl<B: Broker> Driver<B> {
         }
     }
 
-    /// Listens to what is listened to here, and to nothing else.
+    /// Updates the topics at the broker to the topics with subscriptions on this node.
     async fn follow_topics(&self, connection: &B::Connection) -> Result<(), BoxError> {
         let shared = &*self.shared;
         let wanted = shared.listeners.topics();
@@ -112,8 +112,8 @@ impl<B: Broker> Driver<B> {
             idle.extend(state.topics.extract_if(|topic| !wanted.contains(topic)));
             false
         });
-        // Whoever subscribes from here on waits to be listened to again. Who did so just before has seen the topic
-        // among those that are, so it is not left: this second look finds it.
+        // From here on, a new subscriber waits for a new subscription at the broker. A subscriber from just before has
+        // seen the topic as subscribed, so the second read of the topics keeps that topic.
         let wanted = shared.listeners.topics();
         let (kept, left): (Vec<_>, Vec<_>) = idle.into_iter().partition(|topic| wanted.contains(topic));
         if !left.is_empty() {
@@ -132,7 +132,7 @@ impl<B: Broker> Driver<B> {
         Ok(())
     }
 
-    /// Sends some of what waits. Whether there was anything.
+    /// Sends one group of waiting signals. Returns whether there were signals.
     async fn send(&self, connection: &B::Connection) -> Result<bool, BoxError> {
         let batch = self.shared.outgoing.take(GROUP);
         if batch.is_empty() {
@@ -145,15 +145,15 @@ impl<B: Broker> Driver<B> {
         sent.map(|()| true)
     }
 
-    /// Says that there is no connection, once for each outage.
+    /// Logs a lost connection, once per outage.
     fn note(&self, error: BoxError) {
         let cause = &*error as &dyn std::error::Error;
         if self.is_down() {
-            tracing::debug!(error = cause, "the bus cannot be reached");
+            tracing::debug!(error = cause, "bus: cannot connect; retrying");
         } else {
             tracing::warn!(
                 error = cause,
-                "the bus is lost; until it is back, nodes learn late of one another's changes"
+                "bus: the connection is lost; changes of other nodes arrive late until it is restored"
             );
         }
         self.shared.state.send_modify(|state| {
@@ -166,8 +166,8 @@ impl<B: Broker> Driver<B> {
         matches!(self.shared.state.borrow().link, Link::Down(_))
     }
 
-    /// Waits until the bus is closed and nothing is left to be sent.
-    async fn is_done(&self) {
+    /// Waits until the bus is closed and all signals are sent.
+    async fn until_done(&self) {
         self.shared.closing.cancelled().await;
         if !self.shared.outgoing.is_empty() {
             std::future::pending::<()>().await;
@@ -175,13 +175,13 @@ impl<B: Broker> Driver<B> {
     }
 }
 
-/// Waits for an answer, as long as the connection lives and for a while at most.
+/// Waits for an answer until the timeout, or until the connection is lost.
 async fn within<C: Connection>(
     connection: &C,
     answer: impl Future<Output = Result<(), BoxError>>,
 ) -> Result<(), BoxError> {
     tokio::select! {
-        answer = timeout(PATIENCE, answer) => answer?,
+        answer = timeout(CALL_TIMEOUT, answer) => answer?,
         error = connection.lost() => Err(error),
     }
 }

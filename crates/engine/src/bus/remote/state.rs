@@ -1,29 +1,29 @@
-//! How a bus between processes stands.
+//! The state of a bus between processes.
 
 use std::{collections::HashSet, error::Error, fmt, sync::Arc};
 
 use super::BoxError;
 use crate::bus::Topic;
 
-/// How it stands.
+/// The state of a bus.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) link: Link,
-    /// What is listened to at the broker.
+    /// The topics that are subscribed at the broker.
     pub(super) topics: HashSet<Topic>,
 }
 
 /// Whether there is a connection.
 #[derive(Debug, Default)]
 pub(super) enum Link {
-    /// Nobody knows yet.
+    /// The first attempt to connect is running.
     #[default]
     Starting,
     Up,
     Down(Reason),
 }
 
-/// Why there is no connection.
+/// The reason for a missing connection.
 #[derive(Debug, Clone)]
 pub(super) struct Reason(Arc<BoxError>);
 
