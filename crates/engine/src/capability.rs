@@ -128,7 +128,7 @@ mod tests {
     use super::{check_output_modes, meets, takes};
 
     #[test]
-    fn a_client_that_accepts_json_alone_gets_text() {
+    fn a_client_that_accepts_only_json_gets_text() {
         let refuses = |produced: &str, accepted: &[&str]| {
             let mut card = AgentCard::new("a", "b");
             card.default_output_modes = vec![produced.to_owned()];
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_meets_what_it_may_produce() {
+    fn a_mode_matches_its_possible_media_types() {
         for (mode, wanted) in [
             ("text/plain", "text/plain"),
             ("text/markdown", "text/plain; charset=utf-8"),

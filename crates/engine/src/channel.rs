@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_queue_makes_speakers_wait_until_there_is_room_or_nobody_hears() {
+    async fn a_full_queue_delays_senders_until_a_place_is_free_or_the_queue_is_closed() {
         let (sender, receiver) = channel();
         for _ in 0..LIMIT {
             assert_eq!(sender.send(event()).now_or_never(), Some(true));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_queue_is_full_of_few_large_words_too() {
+    async fn few_large_events_fill_a_queue() {
         let large = || AgentEvent::new(StreamResponse::Message(Message::agent("x".repeat(FULL / 2))));
         let (sender, receiver) = channel();
         for _ in 0..2 {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn no_word_of_many_speakers_is_lost() {
+    async fn events_of_many_senders_are_all_received() {
         let (sender, receiver) = channel();
         let sender = Arc::new(sender);
         let senders = (0..8).map(|_| {

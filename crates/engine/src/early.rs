@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_webhook_is_kept_for_its_caller_and_its_time() {
+    async fn a_webhook_is_stored_for_its_caller_for_a_limited_time() {
         let (early, limits) = (EarlyWebhooks::default(), Limits::default());
         let kept = |caller: &str| early.of(&of(caller), &"t".into()).map(|it| it.config.url);
         early.keep(&of("a"), &"t".into(), config("1"), &limits).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_many_are_kept_in_all_and_of_a_caller() {
+    async fn early_webhooks_are_limited_in_total_and_per_caller() {
         let (early, mut limits) = (EarlyWebhooks::default(), Limits::default());
         limits.early_webhooks = 16;
         let keep = |caller: &str, task: usize| early.keep(&of(caller), &task.to_string().into(), config(""), &limits);

@@ -213,7 +213,7 @@ mod tests {
     use crate::record::Record;
 
     #[test]
-    fn an_end_that_is_told_by_itself_adds_no_part() {
+    fn a_separate_end_marker_adds_no_part() {
         let fold = |pieces: &[(Part, bool, bool)]| {
             let mut task = Task::default();
             for (sequence, (part, append, last_chunk)) in (1..).zip(pieces) {

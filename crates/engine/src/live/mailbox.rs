@@ -93,7 +93,7 @@ mod tests {
     use crate::inbox::Cancel;
 
     #[test]
-    fn cancels_whose_clients_have_left_do_not_pile_up() {
+    fn cancels_of_clients_that_left_do_not_accumulate() {
         let live = LiveTask::made_here(Scope::open(), "task".into());
         live.lock().running = true;
         let cancel = || {

@@ -51,7 +51,7 @@ mod tests {
     use nuncio_limit::{Most, Quota};
 
     #[test]
-    fn a_task_that_does_not_grow_is_not_refused_if_the_memory_is_exhausted() {
+    fn a_task_of_constant_size_is_not_refused_if_the_memory_is_exhausted() {
         let [in_all, per_caller] = ["memory", "memory_per_caller"].map(|name| Most::new(name, 100));
         let gauge = Gauge::new(Quota { what: "bytes", in_all, per_caller, kind: ErrorKind::ResourceExhausted });
         for principal in [Principal::Open, Principal::named("a")] {

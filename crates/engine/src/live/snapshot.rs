@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_task_is_copied_once_for_those_who_subscribe_at_the_same_place() {
+    fn a_large_task_is_copied_once_for_subscribers_at_the_same_record() {
         let snapshot = Snapshot::default();
         let task = |length| {
             let artifacts = vec![Artifact::new("a", vec![Part::text("x".repeat(length))])];

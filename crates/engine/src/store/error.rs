@@ -80,7 +80,7 @@ mod tests {
     use nuncio_limit::RETRY_AFTER;
 
     #[test]
-    fn what_may_go_by_is_to_be_tried_again() {
+    fn transient_errors_are_retried() {
         for error in [StoreError::Full("no room".into()), StoreError::Unavailable("gone".into())] {
             let told = Error::from(error);
             assert_eq!((told.kind(), told.retry_after()), (ErrorKind::Unavailable, Some(RETRY_AFTER)));

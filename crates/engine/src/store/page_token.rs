@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_back_as_it_was() {
+    fn a_token_survives_encoding() {
         for (time, id) in [("2026-01-31T12:00:00.120Z", "a"), ("1969-12-31T23:59:59.5Z", "task/7 ü")] {
             let token = PageToken { updated: time.parse().unwrap(), id: id.into() };
             let query = ListQuery::default();

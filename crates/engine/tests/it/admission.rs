@@ -77,7 +77,7 @@ async fn a_caller_with_too_many_turns_keeps_no_other_from_its_own() {
 }
 
 #[tokio::test]
-async fn where_nobody_is_asked_all_have_the_room_that_there_is() {
+async fn anonymous_callers_share_the_total_limit() {
     let engine = patient(limits(|limits| (limits.running_turns_per_caller, limits.running_turns) = (1, 3)));
     for _ in 0..3 {
         of(&engine, &Scope::open(), start()).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_task_can_be_canceled_at_any_limit() {
 }
 
 #[tokio::test]
-async fn messages_that_wait_are_limited_by_caller_and_in_all() {
+async fn waiting_messages_are_limited_per_caller_and_in_total() {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let engine = builder(move |turn| {
@@ -140,7 +140,7 @@ async fn messages_that_wait_are_limited_by_caller_and_in_all() {
 }
 
 #[tokio::test]
-async fn a_task_that_grows_over_its_size_fails_with_the_name_of_the_limit() {
+async fn an_oversized_task_fails_with_the_name_of_the_limit() {
     let engine = builder(|turn| async move {
         let mut artifact = turn.artifact("out");
         for _ in 0..100 {
@@ -190,7 +190,7 @@ async fn every_kind_of_content_counts_towards_the_size() {
 
 /// Nothing is stored and no turn begins, with and without a given task id.
 #[tokio::test]
-async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_one() {
+async fn an_oversized_first_message_is_refused_without_a_task() {
     let store = Rigged::new();
     let engine = builder(|turn| async move { turn.complete("done").await }).store(Arc::clone(&store) as _);
     let engine = engine.limits(limits(|limits| limits.task_size = 100)).build();
@@ -218,7 +218,7 @@ async fn a_first_message_that_no_task_has_room_for_is_refused_before_there_is_on
 }
 
 #[tokio::test]
-async fn a_message_that_its_task_has_no_room_for_is_refused_and_the_task_goes_on() {
+async fn an_oversized_message_is_refused_and_its_task_continues() {
     let engine = builder(|turn| async move { turn.ask("?").await });
     let engine = engine.limits(limits(|limits| limits.task_size = 100)).build();
     let task = send(&engine, SendMessageRequest::new(Message::user("x".repeat(60)))).await.unwrap();

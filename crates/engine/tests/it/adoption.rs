@@ -53,7 +53,7 @@ async fn thousands_of_tasks_are_settled_as_soon_as_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_that_cannot_be_settled_are_in_nobodys_way_and_are_tried_again() {
+async fn tasks_that_cannot_be_settled_are_retried_and_do_not_block_other_tasks() {
     let (gone, node, engine) = nodes().await;
     for number in 0..500 {
         gone.commit(at_work(&number.to_string())).await.unwrap();
@@ -103,7 +103,7 @@ fn with_a_message_that_waits(id: &str) -> Commit {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
+async fn a_turn_during_settling_does_not_delay_other_tasks() {
     let (gone, node, engine) = nodes().await;
     for number in 0..50 {
         gone.commit(with_a_message_that_waits(&format!("long {number}"))).await.unwrap();

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use crate::support::*;
 
 #[tokio::test]
-async fn an_agent_that_listens_stops_at_once() {
+async fn an_agent_that_observes_the_cancel_stops_at_once() {
     let engine = engine(|turn| async move {
         turn.begin().await?;
         turn.cancelled().cancelled().await;
@@ -33,7 +33,7 @@ async fn an_agent_that_listens_stops_at_once() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_listen_is_cut_off_after_the_grace_period() {
+async fn an_agent_that_ignores_the_cancel_is_cut_off_after_the_grace_period() {
     struct Dropped(Arc<Semaphore>);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -63,7 +63,7 @@ async fn an_agent_that_does_not_listen_is_cut_off_after_the_grace_period() {
 }
 
 #[tokio::test]
-async fn a_parked_task_and_one_that_never_spoke_are_canceled() {
+async fn interrupted_and_silent_tasks_are_canceled() {
     let engine = engine(|turn| async move {
         if turn.message().text() == "park" {
             turn.ask("?").await
@@ -81,7 +81,7 @@ async fn a_parked_task_and_one_that_never_spoke_are_canceled() {
 }
 
 #[tokio::test]
-async fn what_has_ended_cannot_be_canceled() {
+async fn an_ended_task_cannot_be_canceled() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
     assert_eq!(cancel(&engine, &task).await.unwrap_err().kind(), ErrorKind::TaskNotCancelable);
@@ -90,7 +90,7 @@ async fn what_has_ended_cannot_be_canceled() {
 }
 
 #[tokio::test]
-async fn canceling_twice_is_an_error_unless_it_is_made_idempotent() {
+async fn a_second_cancel_is_an_error_unless_cancels_are_idempotent() {
     for (idempotent, expected) in [(false, Err(ErrorKind::TaskNotCancelable)), (true, Ok(TaskState::Canceled))] {
         let engine = builder(|turn| async move { turn.ask("?").await }).cancel_is_idempotent(idempotent).build();
         let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
@@ -101,7 +101,7 @@ async fn canceling_twice_is_an_error_unless_it_is_made_idempotent() {
 }
 
 #[tokio::test]
-async fn a_bare_message_for_whoever_did_not_wait_is_not_lost_to_a_cancel() {
+async fn a_bare_message_after_an_immediate_return_survives_a_cancel() {
     let engine = engine(|turn| async move {
         turn.cancelled().cancelled().await;
         turn.complete("finished in time").await
@@ -113,7 +113,7 @@ async fn a_bare_message_for_whoever_did_not_wait_is_not_lost_to_a_cancel() {
 }
 
 #[tokio::test]
-async fn an_agent_that_goes_wrong_when_it_is_canceled_is_canceled() {
+async fn an_error_after_a_cancel_cancels_the_task() {
     let engine = engine(|turn| async move {
         turn.begin().await?;
         turn.cancelled().cancelled().await;
@@ -132,7 +132,7 @@ async fn an_agent_that_goes_wrong_when_it_is_canceled_is_canceled() {
 }
 
 #[tokio::test]
-async fn an_agent_that_asks_when_it_is_canceled_is_not_waited_for() {
+async fn a_question_after_a_cancel_cancels_the_task() {
     let engine = engine(|turn| async move {
         turn.cancelled().cancelled().await;
         turn.ask("are you sure?").await

@@ -249,7 +249,7 @@ async fn a_cancel_reaches_the_task_on_another_node() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_there_is_refused_here() {
+async fn a_refusal_of_another_node_reaches_the_caller() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1").await;
@@ -265,7 +265,7 @@ async fn what_is_refused_there_is_refused_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_dies_loses_its_tasks() {
+async fn a_failed_node_loses_its_tasks() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 2 3").await;
@@ -287,7 +287,7 @@ async fn a_node_that_dies_loses_its_tasks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_was_silent_cannot_write_any_more() {
+async fn a_node_without_a_lease_cannot_write() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 2 3").await;
@@ -308,7 +308,7 @@ async fn rest_of(node: &Node, task: &Task) -> Task {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_began_while_the_node_was_losing_its_lease_is_not_left() {
+async fn a_task_created_during_the_loss_of_the_lease_is_settled() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     a.store.rejoin().await;
@@ -319,7 +319,7 @@ async fn a_task_that_began_while_the_node_was_losing_its_lease_is_not_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_resumes_goes_on_elsewhere() {
+async fn a_turn_resumes_on_another_node() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
@@ -335,7 +335,7 @@ async fn an_agent_that_resumes_goes_on_elsewhere() {
 
 /// The node does not know that it lost the task, and learns of the takeover from its next commit.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_stored_is_not_taken_to_another_node_once_more() {
+async fn a_stored_message_is_not_forwarded_again() {
     let mut nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     nodes.limits.commit_retry = LEASE * 10;
@@ -358,7 +358,7 @@ async fn a_message_that_is_stored_is_not_taken_to_another_node_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_the_task_that_it_began_is_answered_also_after_a_takeover() {
+async fn the_creator_of_a_task_is_answered_after_a_takeover() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, _b) = nodes.two().await;
@@ -395,7 +395,7 @@ async fn a_stream_ends_with_its_own_turn_also_after_a_takeover() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_turn_that_a_task_ends_with_is_known_after_a_takeover() {
+async fn the_last_turn_of_a_task_is_known_after_a_takeover() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
@@ -408,7 +408,7 @@ async fn the_turn_that_a_task_ends_with_is_known_after_a_takeover() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_that_stops_leaves_its_tasks_to_others_at_once() {
+async fn a_stopped_node_releases_its_tasks_at_once() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
@@ -423,7 +423,7 @@ async fn a_node_that_stops_leaves_its_tasks_to_others_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_by_all_nodes_are_each_taken_once() {
+async fn messages_of_all_nodes_are_accepted_once() {
     let nodes = Nodes::new();
     nodes.open(10_000);
     let (a, b) = nodes.two().await;
@@ -450,7 +450,7 @@ async fn messages_by_all_nodes_are_each_taken_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_to_a_node_that_dies_is_not_lost() {
+async fn a_command_to_a_failed_node_is_not_lost() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;

@@ -30,7 +30,7 @@ fn more_at_once(task: &Task, text: &str) -> SendMessageRequest {
 
 /// The command is stored, its sender does not know this, and the receiving node fails before the second attempt.
 #[tokio::test(start_paused = true)]
-async fn a_message_whose_command_had_no_answer_has_one_turn() {
+async fn a_message_of_a_command_without_an_answer_has_one_turn() {
     let nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
@@ -51,7 +51,7 @@ async fn a_message_whose_command_had_no_answer_has_one_turn() {
 
 /// After an error without effect, the client can send the message again.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_is_refused_as_its_command_has_no_answer_has_no_turn() {
+async fn a_message_refused_for_a_lost_answer_has_no_turn() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;
@@ -70,7 +70,7 @@ async fn a_message_that_is_refused_as_its_command_has_no_answer_has_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancel_that_was_taken_is_not_lost_with_the_lease() {
+async fn an_acknowledged_cancel_survives_the_loss_of_the_lease() {
     for from_elsewhere in [false, true] {
         let mut nodes = Nodes::new();
         nodes.resumes.store(true, Ordering::SeqCst);
@@ -92,7 +92,7 @@ async fn a_cancel_that_was_taken_is_not_lost_with_the_lease() {
 
 /// The node that gets the cancel finds that no node owns the task, while its own lease is invalid.
 #[tokio::test(start_paused = true)]
-async fn a_cancel_that_was_taken_waits_until_its_node_may_work_again() {
+async fn an_acknowledged_cancel_waits_for_the_next_lease_of_its_node() {
     let mut nodes = Nodes::new();
     nodes.resumes.store(true, Ordering::SeqCst);
     nodes.limits.cancel_grace = SECOND * 8;
@@ -112,7 +112,7 @@ async fn a_cancel_that_was_taken_waits_until_its_node_may_work_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_could_not_be_noted_is_told_later() {
+async fn an_unreported_refusal_is_reported_later() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1").await;
@@ -131,7 +131,7 @@ async fn a_refusal_that_could_not_be_noted_is_told_later() {
 
 /// The node that owns the task counts messages of commands.
 #[tokio::test(start_paused = true)]
-async fn messages_by_command_count_among_all_that_wait() {
+async fn messages_of_commands_count_as_waiting() {
     let mut nodes = Nodes::new();
     (nodes.limits.queued_messages, nodes.limits.queued_in_all) = (10, 3);
     let a = nodes.node().await;
@@ -153,7 +153,7 @@ async fn messages_by_command_count_among_all_that_wait() {
 
 /// The sending node counts them, too, until their turns begin.
 #[tokio::test(start_paused = true)]
-async fn messages_that_wait_elsewhere_count_where_they_came_from() {
+async fn messages_that_wait_on_another_node_count_on_the_sending_node() {
     let mut nodes = Nodes::new();
     (nodes.limits.queued_messages, nodes.limits.queued_in_all) = (10, 100);
     let a = nodes.node().await;
@@ -289,7 +289,7 @@ async fn left_by(node: &Node, id: &str) -> Task {
 
 /// Waiting messages for other nodes are checked with one query.
 #[tokio::test(start_paused = true)]
-async fn commands_that_wait_cost_one_question_each_second() {
+async fn waiting_commands_cost_one_query_per_second() {
     let mut nodes = Nodes::on(None);
     nodes.limits.queued_messages = 64;
     let (a, b) = nodes.two().await;
@@ -312,7 +312,7 @@ async fn commands_that_wait_cost_one_question_each_second() {
 
 /// A call that did not wait for the turn is answered, and the task is not followed.
 #[tokio::test(start_paused = true)]
-async fn a_command_that_nobody_waits_for_is_done_with_once_it_is_taken() {
+async fn a_command_without_a_waiting_caller_is_done_after_its_acknowledgement() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 2?").await;

@@ -88,7 +88,7 @@ async fn a_message_for_a_running_task_waits_for_its_turn() {
 }
 
 #[tokio::test]
-async fn a_message_whose_task_ends_before_its_turn_is_told_so() {
+async fn a_message_without_a_turn_before_the_end_of_its_task_is_an_error() {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let engine = engine(move |turn| {

@@ -93,7 +93,7 @@ async fn exactly_the_events_after_the_cursor_come_from_memory_and_from_the_store
 }
 
 #[tokio::test]
-async fn a_task_that_has_ended_is_told_to_its_end_as_long_as_its_log_is_kept() {
+async fn an_ended_task_is_streamed_while_its_log_is_stored() {
     let (engine, gate) = engine_with(keeping());
     let task = begun(&engine).await;
     gate.add_permits(1);
@@ -112,7 +112,7 @@ async fn a_task_that_has_ended_is_told_to_its_end_as_long_as_its_log_is_kept() {
 }
 
 #[tokio::test]
-async fn events_that_are_no_longer_kept_are_an_error_that_says_so() {
+async fn dropped_events_are_a_typed_error() {
     let (engine, gate) = engine_with(MemoryStore::new());
     gate.add_permits(1);
     let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
@@ -130,7 +130,7 @@ fn rest_of(task: &Task) -> u64 {
 }
 
 #[tokio::test]
-async fn a_cursor_beyond_the_end_is_refused_and_one_at_the_end_waits_for_what_comes() {
+async fn a_cursor_beyond_the_end_is_refused_and_a_cursor_at_the_end_waits() {
     let (engine, gate) = engine_with(keeping());
     let task = begun(&engine).await;
     let error = refusal(&engine, &task, 5).await;

@@ -34,7 +34,7 @@ async fn data_is_read_and_written_as_types() {
 }
 
 #[tokio::test]
-async fn the_peer_is_told_what_is_wrong_with_data() {
+async fn the_client_reads_the_fault_of_its_data() {
     let (state, text) = answer(Part::data(json!({"dish": "soup"}))).await;
     assert_eq!(state, TaskState::Failed);
     assert!(text.starts_with("the data of the message is not as expected: missing field `guests`"), "{text}");

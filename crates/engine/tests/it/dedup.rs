@@ -93,7 +93,7 @@ async fn begin(engine: &Engine, request: SendMessageRequest) -> tokio::task::Joi
 }
 
 #[tokio::test]
-async fn a_message_is_a_new_one_unless_ids_count() {
+async fn each_message_is_new_without_deduplication() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let (one, two) = (send(&engine, request()).await.unwrap(), send(&engine, request()).await.unwrap());
     assert_ne!(one.id, two.id);
@@ -145,7 +145,7 @@ async fn a_duplicate_waits_for_the_turn_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_message_that_goes_on_with_a_task_is_known_too() {
+async fn a_follow_up_message_is_deduplicated() {
     let (agent, engine) = Gated::open(|turn| async move {
         match turn.message().text().as_str() {
             "end" => turn.complete("done").await,
@@ -172,7 +172,7 @@ async fn a_message_that_goes_on_with_a_task_is_known_too() {
 }
 
 #[tokio::test]
-async fn a_message_that_waits_behind_a_turn_is_taken_once() {
+async fn a_waiting_message_is_deduplicated() {
     let (agent, builder) = Gated::new(|turn| async move { turn.ask(format!("re {}", turn.message().text())).await });
     let engine = builder.build();
     let task = send(&engine, at_once(message())).await.unwrap();
@@ -220,7 +220,7 @@ async fn another_message_under_the_same_id_is_refused() {
 }
 
 #[tokio::test]
-async fn a_direct_answer_is_shared_while_it_is_made_and_not_kept() {
+async fn a_direct_answer_is_shared_in_flight_and_not_stored() {
     let (agent, builder) = Gated::new(|turn| async move { turn.reply("hi").await });
     let engine = builder.build();
     let answers: Vec<_> = (0..4)
@@ -254,7 +254,7 @@ async fn a_direct_answer_is_shared_while_it_is_made_and_not_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_at_once_one_begins() {
+async fn one_of_many_concurrent_duplicates_creates_the_task() {
     let (agent, engine) = Gated::open(|turn| async move { turn.complete("done").await });
     for round in 1..=20 {
         let request = SendMessageRequest::new(Message { message_id: format!("{round}").into(), ..message() });
@@ -353,7 +353,7 @@ async fn of_two_nodes_the_slower_is_cut_off_and_gives_the_task_of_the_faster() {
 }
 
 #[tokio::test]
-async fn what_a_caller_left_behind_is_what_it_finds_when_it_comes_again() {
+async fn a_duplicate_after_a_disconnect_finds_the_task() {
     let (agent, builder) = Gated::new(|turn| async move { turn.complete("done").await });
     let engine = builder.build();
     // The connection breaks before the task exists.
@@ -366,7 +366,7 @@ async fn what_a_caller_left_behind_is_what_it_finds_when_it_comes_again() {
 }
 
 #[tokio::test]
-async fn a_message_that_was_not_taken_is_taken_when_it_comes_again() {
+async fn a_refused_message_is_accepted_when_sent_again() {
     let store = Rigged::new();
     let (agent, builder) = Gated::new(|turn| async move { turn.complete("done").await });
     agent.gate.add_permits(9);
@@ -430,7 +430,7 @@ async fn is_forgotten(store: &dyn TaskStore) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_asks_for_any_more_is_forgotten_though_nothing_comes() {
+async fn expired_message_ids_are_forgotten_without_new_messages() {
     let short = Idempotency::Within(Duration::from_millis(1));
     for (idempotency, is_over) in [(WINDOW, false), (short, true), (Idempotency::Off, true)] {
         let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::default());
@@ -447,7 +447,7 @@ async fn what_nobody_asks_for_any_more_is_forgotten_though_nothing_comes() {
 
 /// Another node may deduplicate messages.
 #[tokio::test(start_paused = true)]
-async fn a_node_without_it_forgets_nothing_of_the_others() {
+async fn a_node_without_deduplication_keeps_message_ids_of_other_nodes() {
     let shared = SharedMemory::new(Duration::from_hours(1));
     let mut engines = Vec::new();
     for idempotency in [WINDOW, Idempotency::Off] {
@@ -483,7 +483,7 @@ fn sends(engine: &Engine, request: &SendMessageRequest) -> tokio::task::JoinHand
 }
 
 #[tokio::test]
-async fn a_duplicate_of_what_is_just_written_waits_for_its_turn() {
+async fn a_duplicate_during_the_commit_waits_for_the_turn() {
     let (store, engine, answer) = asked(Slow(Arc::new(Semaphore::new(0)))).await;
     let gate = close(&store.answers_wait);
     let first = sends(&engine, &answer);
@@ -519,7 +519,7 @@ impl PushGuard for Slow {
 }
 
 #[tokio::test]
-async fn a_duplicate_that_comes_as_its_task_ends_gets_the_task() {
+async fn a_duplicate_at_the_end_of_its_task_gets_the_task() {
     let gate = Arc::new(Semaphore::new(0));
     let (_, engine, answer) = asked(Slow(Arc::clone(&gate))).await;
     let hook = TaskPushNotificationConfig { url: "http://127.0.0.1:9/".into(), ..Default::default() };

@@ -109,7 +109,7 @@ async fn erase(store: &dyn TaskStore, task: &Task) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_is_purged_is_gone_for_who_reads_it() {
+async fn readers_of_a_purged_task_get_an_error() {
     let mut house = Housekeeping::default();
     house.retention = Retention::new().with(TaskState::InputRequired, Duration::from_millis(50));
     let engine = agent(&closed()).housekeeping(house).build();
@@ -124,7 +124,7 @@ async fn a_question_that_is_purged_is_gone_for_who_reads_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_had_to_make_room_is_gone_for_who_reads_it() {
+async fn readers_of_an_evicted_task_get_an_error() {
     let store = Arc::new(MemoryStore::builder().max_tasks(Some(1)).build());
     let engine = agent(&closed()).store(store).build();
     engine.recover().await.unwrap();
@@ -137,7 +137,7 @@ async fn a_question_that_had_to_make_room_is_gone_for_who_reads_it() {
 
 /// The deletion bypasses the engine and uses the store directly.
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_deleted_past_the_engine_is_gone_for_all() {
+async fn a_task_deleted_in_the_store_is_deleted_for_all_callers() {
     for speaks in [true, false] {
         let gate = closed();
         let engine = agent(&gate).build();
@@ -178,7 +178,7 @@ async fn three(gate: &Arc<Semaphore>) -> [Node; 3] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_at_work_that_another_node_deletes_is_gone_on_all() {
+async fn a_running_task_deleted_by_another_node_is_deleted_on_all_nodes() {
     for speaks in [true, false] {
         let gate = closed();
         let [a, b, c] = three(&gate).await;
@@ -205,7 +205,7 @@ async fn a_task_at_work_that_another_node_deletes_is_gone_on_all() {
 
 /// A caller that waits for a turn there does not get the old task.
 #[tokio::test(start_paused = true)]
-async fn a_sender_on_the_node_at_work_is_told_too() {
+async fn a_sender_on_the_running_node_gets_the_error() {
     let [a, _, c] = three(&closed()).await;
     let task = begin(&a.engine, "go").await;
     let sender = waits(&a.engine, &task).await;
@@ -216,7 +216,7 @@ async fn a_sender_on_the_node_at_work_is_told_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_another_node_deletes_is_gone_on_all() {
+async fn an_interrupted_task_deleted_by_another_node_is_deleted_on_all_nodes() {
     let [a, b, c] = three(&closed()).await;
     let task = begin(&a.engine, "ask").await;
     let readers = [reads(&a.engine, &task).await, reads(&b.engine, &task).await];
@@ -231,7 +231,7 @@ async fn a_question_that_another_node_deletes_is_gone_on_all() {
 
 /// The log of the new task is shorter than the known log of the old task.
 #[tokio::test(start_paused = true)]
-async fn a_task_that_has_the_id_of_one_that_is_gone_is_another() {
+async fn a_task_with_the_id_of_a_deleted_task_is_a_new_task() {
     let gate = Arc::new(Semaphore::new(5));
     let [a, b, c] = three(&gate).await;
     let task = begin(&a.engine, "go").await;
@@ -256,7 +256,7 @@ async fn a_task_that_has_the_id_of_one_that_is_gone_is_another() {
 
 /// With a bus, no caller waits for the next poll of the store.
 #[tokio::test(start_paused = true)]
-async fn who_reads_elsewhere_what_an_engine_erases_hears_of_it_at_once() {
+async fn readers_on_other_nodes_learn_of_an_erasure_at_once() {
     let (shared, bus) = (SharedMemory::new(Duration::from_hours(1)), Arc::new(LocalBus::new()));
     let gate = closed();
     let with = || {
@@ -276,7 +276,7 @@ async fn who_reads_elsewhere_what_an_engine_erases_hears_of_it_at_once() {
 }
 
 #[tokio::test]
-async fn what_begins_while_an_erasure_ends_is_not_erased() {
+async fn tasks_created_at_the_end_of_an_erasure_are_not_erased() {
     let (store, gate, ends) = (Rigged::new(), closed(), closed());
     let engine = agent(&gate).store(Arc::clone(&store) as _).build();
     let old = begin(&engine, "old").await;
@@ -302,7 +302,7 @@ async fn what_begins_while_an_erasure_ends_is_not_erased() {
 }
 
 #[tokio::test]
-async fn what_is_loaded_while_its_context_is_erased_is_gone() {
+async fn a_task_loaded_during_the_erasure_of_its_context_is_deleted() {
     let (store, gate, loads) = (Rigged::new(), closed(), closed());
     let engine = agent(&gate).store(Arc::clone(&store) as _).build();
     let task = begin(&engine, "ask").await;

@@ -42,7 +42,7 @@ fn asked(task: &Task) -> String {
 
 /// The turns run one by one, so that each end is visible, or all at once.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_again_elsewhere_is_answered_with_its_own_turn() {
+async fn a_duplicate_on_another_node_is_answered_with_its_own_turn() {
     for steps in [&[2, 2, 2][..], &[6]] {
         let nodes = nodes();
         let (a, b) = nodes.two().await;
@@ -76,7 +76,7 @@ async fn a_message_that_comes_again_elsewhere_is_answered_with_its_own_turn() {
 
 /// If the node took the task over, it does not know the first request.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_again_after_a_takeover_is_answered_with_its_own_turn() {
+async fn a_duplicate_after_a_takeover_is_answered_with_its_own_turn() {
     let nodes = nodes();
     nodes.resumes.store(true, Ordering::SeqCst);
     let (a, b) = nodes.two().await;
@@ -94,7 +94,7 @@ async fn a_message_that_comes_again_after_a_takeover_is_answered_with_its_own_tu
 
 /// A message without a turn gets an error. A message whose turn ends the task gets the task.
 #[tokio::test(start_paused = true)]
-async fn a_message_that_comes_again_elsewhere_is_told_when_the_task_ends_before_its_turn() {
+async fn a_duplicate_on_another_node_without_a_turn_is_an_error() {
     let nodes = nodes();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "1 first?").await;

@@ -24,7 +24,7 @@ async fn outcome(engine: &Engine) -> (TaskState, String) {
 }
 
 #[tokio::test]
-async fn an_error_fails_the_task_with_a_word_for_the_peer() {
+async fn an_error_fails_the_task_with_a_message_for_the_client() {
     let engine = engine(|_turn| async { Err(AgentError::new("no model").with_source("secret detail")) });
     assert_eq!(outcome(&engine).await, (TaskState::Failed, "no model".to_owned()));
 }
@@ -52,7 +52,7 @@ async fn a_panic_fails_the_task_and_the_engine_goes_on() {
 }
 
 #[tokio::test]
-async fn what_comes_after_the_end_is_not_forwarded() {
+async fn events_after_the_end_are_not_published() {
     let engine = engine(|turn| async move {
         turn.complete("done").await?;
         turn.working("still here").await?;
@@ -88,7 +88,7 @@ async fn a_broken_event_fails_the_task_and_names_its_origin() {
 
 /// An agent can emit a bare message, a message with a status, or a bare message that completes a task.
 #[tokio::test]
-async fn no_agent_speaks_for_the_user_or_says_nothing() {
+async fn messages_of_an_agent_need_its_role_and_content() {
     let empty = || Message { parts: Vec::new(), ..Message::agent("") };
     for (message, complaint) in [(Message::user("I agree"), "in the name of the user"), (empty(), "without parts")] {
         for way in ["bare", "status", "last"] {
@@ -118,7 +118,7 @@ async fn no_agent_speaks_for_the_user_or_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_status_message_is_completed_with_what_the_agent_left_out() {
+async fn missing_fields_of_a_status_message_are_filled_in() {
     let engine = engine(|turn| async move {
         let bare = Message { parts: vec![Part::text("hi")], ..Message::default() };
         turn.complete(bare).await
@@ -131,7 +131,7 @@ async fn a_status_message_is_completed_with_what_the_agent_left_out() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_write_fails_the_request_and_the_engine_goes_on() {
+async fn a_failed_write_fails_the_request_only() {
     let store = crate::rigged::Rigged::new();
     let engine = builder(|turn| async move { turn.complete("done").await }).store(store.clone()).build();
     store.full.store(true, Ordering::Release);
@@ -146,7 +146,7 @@ async fn a_store_that_cannot_write_fails_the_request_and_the_engine_goes_on() {
 }
 
 #[tokio::test]
-async fn a_task_whose_store_failed_does_not_stay_at_work() {
+async fn a_task_is_settled_after_a_failure_of_the_store() {
     let store = crate::rigged::Rigged::new();
     let broken = Arc::new(AtomicBool::new(false));
     let limits = {
@@ -184,7 +184,7 @@ async fn a_task_whose_store_failed_does_not_stay_at_work() {
 }
 
 #[tokio::test]
-async fn shutting_down_ends_what_runs_with_a_reason() {
+async fn a_shutdown_ends_running_turns_with_a_reason() {
     let engine = engine(|turn| async move {
         turn.begin().await?;
         std::future::pending().await
@@ -198,7 +198,7 @@ async fn shutting_down_ends_what_runs_with_a_reason() {
 }
 
 #[tokio::test]
-async fn an_agent_that_panics_when_it_is_cut_off_ends_its_task_all_the_same() {
+async fn a_panic_during_a_cutoff_does_not_prevent_the_end_of_the_task() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -223,7 +223,7 @@ async fn an_agent_that_panics_when_it_is_cut_off_ends_its_task_all_the_same() {
 }
 
 #[tokio::test]
-async fn what_an_agent_leaves_behind_cannot_speak_for_it() {
+async fn detached_tasks_of_an_agent_cannot_emit_events() {
     let spoke = Arc::new(tokio::sync::Semaphore::new(0));
     let refused = Arc::clone(&spoke);
     let engine = builder(move |turn| {
@@ -247,7 +247,7 @@ async fn what_an_agent_leaves_behind_cannot_speak_for_it() {
 }
 
 #[tokio::test]
-async fn a_turn_may_tidy_up_after_its_last_word() {
+async fn a_turn_can_clean_up_after_its_last_event() {
     let tidied = Arc::new(tokio::sync::Semaphore::new(0));
     let done = Arc::clone(&tidied);
     let engine = builder(move |turn| {
@@ -268,7 +268,7 @@ async fn a_turn_may_tidy_up_after_its_last_word() {
 }
 
 #[tokio::test]
-async fn a_turn_that_does_not_end_after_its_last_word_is_cut_off() {
+async fn a_turn_that_lingers_after_its_last_event_is_cut_off() {
     for shuts_down in [false, true] {
         let limits = {
             let mut limits = Limits::default();
@@ -316,7 +316,7 @@ async fn a_second_bare_message_is_an_error_of_the_call() {
 }
 
 #[tokio::test]
-async fn what_the_client_accepts_is_asked_before_the_agent_runs() {
+async fn accepted_output_modes_are_checked_before_the_agent_runs() {
     let mut card = AgentCard::new("writer", "Writes.");
     card.default_output_modes = vec!["text/markdown".to_owned()];
     let engine = builder(|turn: Turn| async move { turn.complete("done").await }).card(card).build();

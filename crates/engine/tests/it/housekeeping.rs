@@ -83,7 +83,7 @@ fn reason(task: &Task) -> String {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_fails_its_task_for_all_to_see() {
+async fn an_unanswered_question_fails_its_task() {
     let store: Arc<dyn TaskStore> = Arc::new(MemoryStore::builder().keep_log(true).build());
     let guard = Arc::new(crate::push::Anywhere);
     let engine = agent().store(Arc::clone(&store)).push_guard(guard).housekeeping(expiring()).build();
@@ -123,7 +123,7 @@ async fn an_answer_in_time_saves_it() {
 
 /// A message arrives at the moment of the expiry of its task, and starts a turn.
 #[tokio::test]
-async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
+async fn a_turn_during_an_expiry_does_not_delay_other_tasks() {
     let store = Rigged::new();
     let engine = agent().store(Arc::clone(&store) as _).housekeeping(expiring()).build();
     engine.recover().await.unwrap();
@@ -161,7 +161,7 @@ async fn a_turn_that_begins_with_it_holds_up_no_other_task() {
 }
 
 #[tokio::test]
-async fn on_several_nodes_it_fails_once() {
+async fn a_task_on_several_nodes_expires_once() {
     let shared = SharedMemory::new(Duration::from_mins(1));
     let bus = Arc::new(LocalBus::new());
     let mut engines = Vec::new();
@@ -187,7 +187,7 @@ async fn on_several_nodes_it_fails_once() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_silent_for_too_long_fails() {
+async fn an_idle_turn_fails() {
     let engine = agent().limits(limits()).build();
     for text in ["stall", "silent"] {
         let begun = Instant::now();
@@ -200,7 +200,7 @@ async fn a_turn_that_is_silent_for_too_long_fails() {
 }
 
 #[tokio::test]
-async fn a_turn_that_says_a_word_in_time_does_not() {
+async fn a_turn_with_events_does_not_become_idle() {
     let engine = agent().limits(limits()).build();
     let task = send(&engine, SendMessageRequest::new(Message::user("slow"))).await.unwrap();
     assert_state(&task, TaskState::Completed);
@@ -208,7 +208,7 @@ async fn a_turn_that_says_a_word_in_time_does_not() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_canceled_is_not_silent() {
+async fn a_canceled_turn_is_not_idle() {
     let mut limits = limits();
     limits.cancel_grace = SOON * 2;
     let engine = agent().limits(limits).build();
@@ -217,7 +217,7 @@ async fn a_turn_that_is_canceled_is_not_silent() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_for_its_client_may_do_so_for_as_long_as_a_question() {
+async fn a_turn_that_waits_for_its_client_expires_like_an_interrupted_task() {
     // Longer than the idle timeout,
     let engine = agent().limits(limits()).build();
     let task = send(&engine, at_once(Message::user("wait for credentials"))).await.unwrap();
@@ -262,7 +262,7 @@ async fn old_tasks_go_by_the_rule_of_their_tenant() {
 
 /// A task that cannot be deleted does not block other tasks. The error is reported at the end.
 #[tokio::test]
-async fn a_rule_that_fails_keeps_no_other_from_its_turn() {
+async fn a_failing_rule_does_not_block_other_rules() {
     let store = Rigged::new();
     *store.kept.lock().unwrap() = Some(TaskState::Failed);
     let engine = agent().limits(limits()).store(Arc::clone(&store) as _).build();
@@ -281,7 +281,7 @@ async fn a_rule_that_fails_keeps_no_other_from_its_turn() {
 }
 
 #[tokio::test]
-async fn nothing_goes_unless_it_was_said() {
+async fn nothing_is_deleted_without_a_rule() {
     assert!(Housekeeping::default().is_idle());
     let store = MemoryStore::default();
     let swept = Housekeeping::default().sweep(&store).await.unwrap();
@@ -289,7 +289,7 @@ async fn nothing_goes_unless_it_was_said() {
 }
 
 #[tokio::test]
-async fn whoever_reads_a_task_that_is_erased_is_told_so() {
+async fn readers_of_an_erased_task_get_an_error() {
     let engine = agent().build();
     let parked = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
     let running = send(&engine, at_once(Message::user("stall"))).await.unwrap();
@@ -320,7 +320,7 @@ async fn whoever_reads_a_task_that_is_erased_is_told_so() {
 }
 
 #[tokio::test]
-async fn questions_that_cannot_be_ended_are_in_nobodys_way() {
+async fn tasks_that_cannot_expire_do_not_block_other_tasks() {
     let memory = SharedMemory::new(Duration::from_mins(1));
     let store = Arc::new(memory.node().await);
     let engine = agent().store(Arc::clone(&store) as _).housekeeping(expiring()).build();
@@ -341,7 +341,7 @@ async fn questions_that_cannot_be_ended_are_in_nobodys_way() {
 
 /// The clock of a node may be wrong: the age of a task is measured by the clock of the store.
 #[tokio::test]
-async fn what_is_old_is_so_by_the_clock_of_the_store() {
+async fn ages_are_measured_by_the_clock_of_the_store() {
     let hour = 3_600_000;
     let store = Rigged::new();
     let mut house = Housekeeping::default().with_rule(TaskState::Completed, Duration::ZERO);

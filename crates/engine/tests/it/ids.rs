@@ -37,7 +37,7 @@ fn to(call: impl Into<Call>) -> Request {
 }
 
 #[tokio::test]
-async fn an_id_that_is_too_long_is_named() {
+async fn an_overlong_id_is_named_in_the_error() {
     let long = "ü".repeat(257);
     let (task, id) = (TaskId::from(&*long), PushConfigId::from(&*long));
     let hook = TaskPushNotificationConfig {
@@ -87,7 +87,7 @@ async fn an_id_that_is_too_long_is_named() {
 }
 
 #[tokio::test]
-async fn an_id_of_the_longest_length_is_taken() {
+async fn an_id_of_the_maximum_length_is_accepted() {
     let mut message = Message::user("x");
     message.message_id = MessageId::from("i".repeat(512));
     message.context_id = Some(ContextId::from("c".repeat(512)));
@@ -98,7 +98,7 @@ async fn an_id_of_the_longest_length_is_taken() {
 }
 
 #[tokio::test]
-async fn a_field_of_a_webhook_that_is_too_long_is_named() {
+async fn an_overlong_field_of_a_webhook_is_named_in_the_error() {
     let hook = |length: usize| TaskPushNotificationConfig {
         task_id: Some("t".into()),
         url: format!("https://example.com/{}", "x".repeat(length - 20)),

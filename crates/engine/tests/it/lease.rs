@@ -127,7 +127,7 @@ async fn assert_is_cut_off(node: &Node) {
 
 /// An event of the turn cannot be written, or waits for a slow reader.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
+async fn a_turn_waiting_for_its_commit_is_cut_off_with_the_lease() {
     for is_read in [false, true] {
         let memory = SharedMemory::new(LEASE);
         let mut limits = Limits::default();
@@ -145,7 +145,7 @@ async fn a_turn_that_waits_for_its_log_is_cut_off_with_the_lease() {
 
 /// The node checks whether the message of a command is a duplicate.
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_waits_for_what_is_known_of_a_message_is_cut_off_with_the_lease() {
+async fn a_turn_waiting_for_deduplication_is_cut_off_with_the_lease() {
     let memory = SharedMemory::new(LEASE);
     let known = Idempotency::Within(LEASE * 100);
     let a = Node::of(&memory, |it| it.idempotency(known)).await;
@@ -163,7 +163,7 @@ async fn a_turn_that_waits_for_what_is_known_of_a_message_is_cut_off_with_the_le
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_begins_on_a_node_that_cannot_say_that_it_lives() {
+async fn no_turn_begins_on_a_node_without_a_lease() {
     let memory = SharedMemory::new(LEASE);
     let a = Node::of(&memory, |it| it).await;
     let now = || SendMessageRequest::new(Message::user("now"));

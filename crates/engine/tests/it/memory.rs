@@ -78,7 +78,7 @@ async fn a_task_keeps_no_more_bytes_for_a_stuck_reader_than_its_window_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_that_nobody_reads_keep_no_more_than_they_may_and_are_in_nobodys_way() {
+async fn unread_streams_stay_within_the_memory_limit_and_block_no_task() {
     const MOST: usize = 1024 * 1024;
     const STREAMS: usize = 60;
     let engine = writing(|limits| (limits.kept_bytes, limits.slow_reader) = (MOST, Duration::from_mins(10)));
@@ -113,7 +113,7 @@ async fn streams_that_nobody_reads_keep_no_more_than_they_may_and_are_in_nobodys
 }
 
 #[tokio::test]
-async fn a_reader_takes_little_at_a_time_where_readers_have_taken_much() {
+async fn readers_read_small_portions_above_the_memory_limit() {
     let reads = async |kept_bytes: usize| {
         let store = Rigged::new();
         let mut limits = Limits::default();
@@ -132,7 +132,7 @@ async fn a_reader_takes_little_at_a_time_where_readers_have_taken_much() {
 }
 
 #[tokio::test]
-async fn a_large_task_that_has_ended_is_not_held_for_readers_of_its_events() {
+async fn a_large_ended_task_is_evicted_while_its_events_are_read() {
     let engine = writing(|limits| limits.kept_bytes = 64 * 1024);
     let mut unread = stream(&engine, Message::user("200")).await.unwrap();
     let first = next(&mut unread).await;
@@ -227,7 +227,7 @@ async fn messages_of_turns_and_in_queues_are_limited_by_their_bytes() {
 }
 
 #[tokio::test]
-async fn a_task_at_work_that_grows_beyond_what_its_caller_may_hold_fails_and_no_other_does() {
+async fn only_the_growing_task_fails_at_the_memory_limit_of_its_caller() {
     let engine = writing(|limits| {
         (limits.held_bytes_per_caller, limits.held_bytes) = (40 * CHUNK, 1 << 30);
     });
@@ -246,7 +246,7 @@ async fn a_task_at_work_that_grows_beyond_what_its_caller_may_hold_fails_and_no_
 }
 
 #[tokio::test]
-async fn a_large_task_that_waits_for_its_client_goes_on_once_there_is_room_for_it() {
+async fn a_large_interrupted_task_continues_when_memory_is_available() {
     const KIB: usize = 1024;
     let (engine, gate) = waiting(|limits| limits.held_bytes = 400 * KIB);
     gate.add_permits(1);

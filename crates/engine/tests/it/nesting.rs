@@ -26,7 +26,7 @@ fn message(levels: usize) -> Message {
 }
 
 #[tokio::test]
-async fn a_call_that_nests_too_deep_is_refused_and_names_its_fields() {
+async fn a_call_with_deep_nesting_is_refused_with_its_fields() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let request = |levels| SendMessageRequest {
         metadata: Some(Box::new(members(levels))),
@@ -92,7 +92,7 @@ fn message_of(metadata: Option<Box<Struct>>) -> Message {
 }
 
 #[tokio::test]
-async fn an_agent_that_nests_too_deep_is_not_taken_at_its_word_and_its_task_fails() {
+async fn an_event_with_deep_nesting_fails_its_task() {
     for ((field, deep), (_, fine)) in replies(31).into_iter().zip(replies(30)) {
         let says = |response: StreamResponse| {
             engine(move |turn| {

@@ -66,7 +66,7 @@ async fn all_rest(engine: &Engine) -> Vec<Task> {
 }
 
 #[tokio::test]
-async fn a_commit_that_fails_is_tried_again() {
+async fn a_failed_commit_is_retried() {
     let store = Rigged::new();
     let engine = engine_over(&store, patient());
     store.commits([Fate::Goes, Fate::Fails, Fate::Goes, Fate::Fails, Fate::Fails]);
@@ -75,7 +75,7 @@ async fn a_commit_that_fails_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_commit_that_was_written_although_it_failed_is_known_again() {
+async fn a_failed_commit_that_was_written_is_recognized() {
     let store = Rigged::new();
     let engine = engine_over(&store, patient());
     store.commits([Fate::Goes, Fate::FailsAfterWriting, Fate::Goes, Fate::Fails, Fate::FailsAfterWriting]);
@@ -87,7 +87,7 @@ async fn a_commit_that_was_written_although_it_failed_is_known_again() {
 }
 
 #[tokio::test]
-async fn a_task_that_was_created_although_its_creation_failed_does_not_stay_at_work() {
+async fn a_task_created_by_a_failed_commit_is_settled() {
     let store = Rigged::new();
     let engine = engine_over(&store, impatient());
     store.commits([Fate::FailsAfterWriting]);
@@ -115,7 +115,7 @@ async fn a_task_whose_creation_failed_is_forgotten() {
 }
 
 #[tokio::test]
-async fn whichever_commit_fails_for_good_everybody_is_told_and_the_task_ends() {
+async fn a_permanent_failure_of_any_commit_reaches_all_callers_and_ends_the_task() {
     for fate in [Fate::Fails, Fate::FailsAfterWriting, Fate::Panics] {
         for failing in 1..5 {
             let store = Rigged::new();
@@ -145,7 +145,7 @@ async fn whichever_commit_fails_for_good_everybody_is_told_and_the_task_ends() {
 
 /// Permanent failures leave no running task: each task is settled, repeatedly if necessary.
 #[tokio::test]
-async fn a_task_whose_commit_is_refused_for_good_does_not_stay_at_work() {
+async fn a_task_with_a_permanently_refused_commit_is_settled() {
     for fates in [vec![Fate::Goes, Fate::Conflicts], vec![Fate::Goes, Fate::Fails, Fate::Conflicts]] {
         for claims in [vec![], vec![Fate::Goes, Fate::Conflicts, Fate::Fails, Fate::Panics]] {
             let store = Rigged::new();
@@ -163,7 +163,7 @@ async fn a_task_whose_commit_is_refused_for_good_does_not_stay_at_work() {
 }
 
 #[tokio::test]
-async fn a_claim_that_fails_concerns_nobody_but_who_wanted_it() {
+async fn a_failed_claim_concerns_only_its_callers() {
     for fate in [Fate::Fails, Fate::Conflicts] {
         let store = Rigged::new();
         let engine = engine_over(&store, patient());
@@ -255,7 +255,7 @@ async fn a_cancel_in_an_outage_is_to_be_repeated() {
 }
 
 #[tokio::test]
-async fn a_reader_from_before_an_outage_misses_nothing_of_what_was_written_in_it() {
+async fn a_reader_from_before_an_outage_misses_no_record() {
     let store = Rigged::new();
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
@@ -361,7 +361,7 @@ async fn outage(resumes: bool) -> Outage {
 /// The client of `two` was told that the message counts. So the message has its turn, after the turn that was cut off,
 /// whatever comes first after the outage.
 #[tokio::test]
-async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_waited_have_theirs() {
+async fn after_an_outage_the_turn_resumes_and_waiting_messages_have_their_turns() {
     for comes in [true, false] {
         let Outage { engine, store, gate, turns, task } = outage(true).await;
         gate.add_permits(10);
@@ -380,7 +380,7 @@ async fn after_an_outage_the_turn_that_was_cut_off_goes_on_and_messages_that_wai
 
 /// As after a crash, a turn that cannot resume fails, and the waiting message is in the history.
 #[tokio::test]
-async fn after_an_outage_a_turn_that_cannot_be_taken_up_again_fails() {
+async fn after_an_outage_a_turn_that_cannot_resume_fails() {
     for comes in [true, false] {
         let Outage { engine, store, turns, task, .. } = outage(false).await;
         if comes {
@@ -397,7 +397,7 @@ async fn after_an_outage_a_turn_that_cannot_be_taken_up_again_fails() {
 }
 
 #[tokio::test]
-async fn recovery_settles_what_it_can_when_some_tasks_cannot_be() {
+async fn recovery_settles_other_tasks_if_some_cannot_be_settled() {
     let store = Rigged::new();
     let engine = engine_over(&store, patient());
     let orphans = [store.orphan("a").await, store.orphan("b").await];
@@ -411,7 +411,7 @@ async fn recovery_settles_what_it_can_when_some_tasks_cannot_be() {
 }
 
 #[tokio::test]
-async fn a_task_that_was_evicted_while_it_was_parked_is_not_found() {
+async fn an_evicted_interrupted_task_is_not_found() {
     let store = Rigged::over(MemoryStore::builder().max_tasks(Some(1)).build());
     let engine = engine_over(&store, patient());
     let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();

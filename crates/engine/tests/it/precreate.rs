@@ -70,7 +70,7 @@ async fn at_rest(engine: &Engine, id: &str) -> Task {
 }
 
 #[tokio::test]
-async fn it_has_the_id_the_metadata_and_the_context_that_were_settled_and_is_new_to_the_agent() {
+async fn a_precreated_task_has_the_given_id_metadata_and_context_and_is_new_to_the_agent() {
     let engine = engine(asks);
     let message = Message::user("start").with_context_id("session");
     let task = ask_for(&engine, request("settled", SendMessageRequest::new(message))).await.unwrap();
@@ -87,7 +87,7 @@ async fn it_has_the_id_the_metadata_and_the_context_that_were_settled_and_is_new
 }
 
 #[tokio::test]
-async fn a_message_to_one_that_is_there_goes_on_with_it() {
+async fn a_message_to_an_existing_task_continues_the_task() {
     let engine = engine(asks);
     let first = begin(&engine, "settled", "start").await.unwrap();
     let second = begin(&engine, "settled", "more").await.unwrap();
@@ -117,7 +117,7 @@ async fn a_bare_answer_completes_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_that_want_to_begin_it_one_does_and_the_others_go_on_with_it() {
+async fn one_of_many_messages_creates_the_task_and_the_others_continue_it() {
     let (at_work, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let firsts = Arc::new(AtomicUsize::new(0));
     let counted = (Arc::clone(&most), Arc::clone(&firsts));
@@ -174,7 +174,7 @@ async fn its_stream_begins_with_it() {
 }
 
 #[tokio::test]
-async fn an_id_of_another_scope_is_not_found_and_tells_nothing() {
+async fn an_id_of_another_scope_is_not_found() {
     let engine = engine(asks);
     let task = begin(&engine, "settled", "secret").await.unwrap();
     let before = get(&engine, &task).await;
@@ -189,7 +189,7 @@ async fn an_id_of_another_scope_is_not_found_and_tells_nothing() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_refused_founds_nothing() {
+async fn a_refused_message_creates_no_task() {
     let mut limits = Limits::default();
     limits.running_turns = 1;
     let store = Rigged::new();
@@ -223,7 +223,7 @@ async fn a_message_that_is_refused_founds_nothing() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_founds_nothing_and_is_asked_again_by_the_next() {
+async fn a_failing_store_creates_no_task_and_the_next_message_tries_again() {
     for fate in [Fate::Fails, Fate::Panics] {
         let store = Rigged::new();
         let engine = builder(asks).store(Arc::clone(&store) as _).build();
@@ -244,7 +244,7 @@ async fn a_store_that_fails_founds_nothing_and_is_asked_again_by_the_next() {
 }
 
 #[tokio::test]
-async fn one_that_its_message_does_not_reach_is_settled() {
+async fn a_precreated_task_without_its_message_is_settled() {
     // The claim or the commit refuses the message, or the task is created and the caller does not learn this.
     let failures: [(&[Fate], &[Fate]); 4] = [
         (&[], &[Fate::Fails]),
@@ -269,7 +269,7 @@ async fn one_that_its_message_does_not_reach_is_settled() {
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_at_any_moment_leaves_no_task_at_work() {
+async fn a_caller_that_leaves_at_any_moment_leaves_no_running_task() {
     for polls in 0..16 {
         let store = Rigged::new();
         let engine = builder(asks).store(Arc::clone(&store) as _).build();
@@ -298,7 +298,7 @@ async fn a_caller_who_leaves_at_any_moment_leaves_no_task_at_work() {
 
 /// The store has a queue, like stores with group commits: the commit is written although its caller has left.
 #[tokio::test(start_paused = true)]
-async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_task_at_work() {
+async fn a_caller_that_leaves_during_precreate_leaves_no_running_task() {
     let store = Rigged::new();
     let queue = Arc::new(Semaphore::new(0));
     *store.queue.lock().unwrap() = Some(Arc::clone(&queue));
@@ -326,7 +326,7 @@ async fn a_caller_who_leaves_while_the_founding_waits_for_the_store_leaves_no_ta
 
 /// The task is available for the next message for a moment. Then it fails without a message.
 #[tokio::test(start_paused = true)]
-async fn one_whose_message_is_refused_is_settled() {
+async fn a_precreated_task_with_a_refused_message_is_settled() {
     let store = Rigged::new();
     let mut limits = Limits::default();
     limits.task_events = 1;
@@ -363,7 +363,7 @@ impl Agent for Resumes {
 }
 
 #[tokio::test]
-async fn one_that_a_crash_left_without_a_message_fails_at_the_next_start_whatever_the_agent_can() {
+async fn a_precreated_task_without_a_message_fails_after_a_crash() {
     // The state after a crash: the task was created, and has no message.
     let store = Rigged::new();
     let before = builder(asks).store(Arc::clone(&store) as _).build();
@@ -392,7 +392,7 @@ async fn one_that_a_crash_left_without_a_message_fails_at_the_next_start_whateve
 }
 
 #[tokio::test]
-async fn a_turn_that_is_run_again_is_not_new_to_the_agent_although_it_said_nothing_of_the_state() {
+async fn a_repeated_turn_without_a_status_is_not_new_to_the_agent() {
     let store = Rigged::new();
     let before = builder(|turn| async move {
         turn.artifact("half").chunk("one").await?;
@@ -451,7 +451,7 @@ async fn a_task_can_have_the_webhooks_of_another_with_their_secrets() {
 }
 
 #[tokio::test]
-async fn a_webhook_that_comes_while_its_task_is_written_is_the_tasks() {
+async fn a_webhook_during_the_creation_of_its_task_belongs_to_the_task() {
     let store = Rigged::new();
     let queue = Arc::new(Semaphore::new(0));
     *store.queue.lock().unwrap() = Some(Arc::clone(&queue));

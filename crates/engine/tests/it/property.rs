@@ -181,21 +181,21 @@ fn moody() -> impl Strategy<Value = Fate> + Clone {
 }
 
 #[test]
-fn the_log_is_whole_and_seen_by_all_on_one_thread() {
+fn the_log_is_complete_for_all_readers_on_one_thread() {
     hold(&on_one_thread(), Just(Fate::Goes));
 }
 
 #[test]
-fn the_log_is_whole_and_seen_by_all_on_two_threads() {
+fn the_log_is_complete_for_all_readers_on_two_threads() {
     hold(&on_two_threads(), Just(Fate::Goes));
 }
 
 #[test]
-fn the_log_is_whole_and_seen_by_all_over_a_store_that_fails_on_one_thread() {
+fn the_log_is_complete_over_a_failing_store_on_one_thread() {
     hold(&on_one_thread(), moody());
 }
 
 #[test]
-fn the_log_is_whole_and_seen_by_all_over_a_store_that_fails_on_two_threads() {
+fn the_log_is_complete_over_a_failing_store_on_two_threads() {
     hold(&on_two_threads(), moody());
 }

@@ -78,7 +78,7 @@ async fn configurations_are_made_read_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_page_of_configurations_begins_where_one_of_the_same_list_ended() {
+async fn a_page_token_of_configurations_is_valid_for_its_list_only() {
     let engine = engine_that_pushes();
     let (task, other) = (
         send(&engine, at_once(Message::user("x"))).await.unwrap(),
@@ -121,7 +121,7 @@ async fn a_page_of_configurations_begins_where_one_of_the_same_list_ended() {
 }
 
 #[tokio::test]
-async fn a_page_holds_no_more_configurations_than_a_task_may_have() {
+async fn a_page_has_at_most_the_limit_of_configurations() {
     let store = Arc::new(nuncio_engine::MemoryStore::default());
     let engine = |push_configs| {
         let mut limits = Limits::default();
@@ -180,7 +180,7 @@ async fn a_configuration_inside_a_message_is_owed_the_first_event() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_push_says_so_before_it_looks_at_the_task() {
+async fn an_agent_without_push_refuses_before_the_task_is_read() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let missing = TaskPushNotificationConfig {
         task_id: Some("nope".into()),
@@ -231,7 +231,7 @@ async fn follow_ups_register_webhooks_too_under_the_same_limit() {
 }
 
 #[tokio::test]
-async fn a_message_that_finds_no_room_registers_no_webhook() {
+async fn a_message_refused_at_a_limit_registers_no_webhook() {
     let limits = {
         let mut limits = Limits::default();
         (limits.running_turns, limits.queued_messages) = (1, 0);
@@ -260,7 +260,7 @@ async fn a_message_that_finds_no_room_registers_no_webhook() {
 }
 
 #[tokio::test]
-async fn a_configuration_with_an_empty_id_is_that_of_its_task() {
+async fn an_empty_configuration_id_becomes_the_task_id() {
     let engine = engine_that_pushes();
     let hook = |url: &str| TaskPushNotificationConfig {
         id: Some(PushConfigId::default()),
@@ -298,7 +298,7 @@ async fn additions_at_the_same_time_keep_to_the_limit() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_refused_leaves_the_webhooks_as_they_were() {
+async fn a_refused_message_does_not_change_webhooks() {
     let store = Rigged::new();
     let mut limits = Limits::default();
     limits.task_size = 10_000;
@@ -333,7 +333,7 @@ async fn a_message_that_is_refused_leaves_the_webhooks_as_they_were() {
 
 /// The specification has no error for it, and a task of version 0.1 can be opened again.
 #[tokio::test]
-async fn a_task_that_has_ended_takes_a_webhook() {
+async fn an_ended_task_accepts_a_webhook() {
     let engine = engine_that_pushes();
     let task = send(&engine, SendMessageRequest::new(Message::user("x"))).await.unwrap();
     assert!(task.state().is_terminal());

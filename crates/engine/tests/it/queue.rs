@@ -37,7 +37,7 @@ fn follow_at_once(task: &Task, text: &str) -> SendMessageRequest {
 }
 
 #[tokio::test]
-async fn no_more_than_so_many_wait() {
+async fn the_number_of_waiting_messages_is_limited() {
     let limits = {
         let mut limits = Limits::default();
         limits.queued_messages = 3;
@@ -58,7 +58,7 @@ async fn no_more_than_so_many_wait() {
 
 /// Oversized messages and duplicates do not wait, and do not block other messages.
 #[tokio::test]
-async fn messages_that_are_refused_do_not_count_among_those_that_wait() {
+async fn refused_messages_do_not_count_as_waiting() {
     let limits = {
         let mut limits = Limits::default();
         (limits.queued_messages, limits.task_size) = (3, 10_000);
@@ -101,7 +101,7 @@ async fn messages_that_are_refused_do_not_count_among_those_that_wait() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waited_begins_with_a_task_that_is_at_work() {
+async fn a_waiting_turn_begins_with_a_working_task() {
     let (engine, gate) = gated(Limits::default(), |turn| async move {
         if turn.task().is_none() { turn.ask("what else?").await } else { turn.artifact("out").finish("x").await }
     });
@@ -125,7 +125,7 @@ async fn a_turn_that_waited_begins_with_a_task_that_is_at_work() {
 }
 
 #[tokio::test]
-async fn a_caller_has_its_answer_when_its_own_turn_rests_not_when_those_behind_it_do() {
+async fn a_caller_is_answered_at_the_end_of_its_own_turn() {
     let (engine, gate) = gated(Limits::default(), |turn| async move {
         if turn.message().text() == "endless" {
             turn.begin().await?;
@@ -179,7 +179,7 @@ async fn a_stream_ends_when_its_own_turn_rests() {
 }
 
 #[tokio::test]
-async fn the_turn_of_a_follow_up_is_answered_at_once_when_that_is_asked_for() {
+async fn a_follow_up_can_return_immediately() {
     let engine = engine(|turn| async move {
         if turn.task().is_none() {
             return turn.ask("what else?").await;

@@ -62,7 +62,7 @@ fn limits(window: usize, slow_reader: Duration) -> Limits {
 const FOR_EVER: Duration = Duration::from_mins(10);
 
 #[tokio::test]
-async fn a_stuck_reader_that_leaves_holds_nobody_up() {
+async fn a_blocked_reader_that_leaves_delays_no_task() {
     let store = Rigged::new();
     let (engine, gate) = gated(&store, limits(64, FOR_EVER), 500);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_stuck_reader_that_leaves_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_caller_that_waits_for_the_end_needs_no_records() {
+async fn a_caller_waiting_for_the_end_needs_no_records() {
     let limits = limits(8, FOR_EVER);
     let engine = builder(|turn| async move {
         if turn.task().is_none() {
@@ -90,7 +90,7 @@ async fn a_caller_that_waits_for_the_end_needs_no_records() {
 }
 
 #[tokio::test]
-async fn many_stuck_readers_hold_a_task_up_no_longer_than_one() {
+async fn many_blocked_readers_delay_a_task_like_one() {
     let store = Rigged::new();
     let pause = Duration::from_millis(50);
     let (engine, gate) = gated(&store, limits(256, pause), 1);
@@ -109,7 +109,7 @@ async fn many_stuck_readers_hold_a_task_up_no_longer_than_one() {
 }
 
 #[tokio::test]
-async fn a_reader_that_was_left_behind_and_has_caught_up_is_served_from_memory() {
+async fn an_evicted_reader_that_caught_up_reads_from_memory() {
     let store = Rigged::new();
     let (engine, gate) = gated(&store, limits(64, Duration::from_millis(10)), 100);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
@@ -135,7 +135,7 @@ async fn a_reader_that_was_left_behind_and_has_caught_up_is_served_from_memory()
 }
 
 #[tokio::test]
-async fn a_reader_that_reads_from_the_store_does_not_hold_its_task_up() {
+async fn a_reader_of_the_store_does_not_delay_its_task() {
     let store = Rigged::new();
     let (engine, gate) = gated(&store, limits(64, FOR_EVER), 100);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_reader_that_reads_from_the_store_does_not_hold_its_task_up() {
 }
 
 #[tokio::test]
-async fn a_client_that_resumes_a_task_that_ends_meanwhile_gets_all_of_it() {
+async fn a_resumed_stream_of_an_ending_task_is_complete() {
     let store = Rigged::over(nuncio_engine::MemoryStore::new());
     let (engine, gate) = gated(&store, Limits::default(), 10);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();
@@ -181,7 +181,7 @@ async fn quiet_turns(engine: &Engine) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_that_come_and_go_leave_nothing_behind() {
+async fn dropped_readers_leave_no_state() {
     let store = Rigged::new();
     let (engine, gate) = gated(&store, Limits::default(), 100);
     let task = send(&engine, at_once(Message::user("x"))).await.unwrap();

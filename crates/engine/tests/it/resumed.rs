@@ -97,7 +97,7 @@ fn stores() -> [Arc<Rigged>; 2] {
 }
 
 #[tokio::test]
-async fn messages_that_waited_have_their_turns_in_order() {
+async fn waiting_messages_have_their_turns_in_order() {
     for store in stores() {
         let engine = before(&store);
         let task = begin(&engine, "one").await;
@@ -112,7 +112,7 @@ async fn messages_that_waited_have_their_turns_in_order() {
 }
 
 #[tokio::test]
-async fn a_message_whose_turn_was_over_is_not_given_again() {
+async fn a_message_with_an_ended_turn_has_no_second_turn() {
     for store in stores() {
         let engine = before(&store);
         let task = begin(&engine, "gated").await;
@@ -131,7 +131,7 @@ async fn a_message_whose_turn_was_over_is_not_given_again() {
 }
 
 #[tokio::test]
-async fn what_was_before_the_task_rested_is_over() {
+async fn turns_before_the_rest_of_a_task_are_over() {
     for store in stores() {
         let engine = before(&store);
         let task = send(&engine, SendMessageRequest::new(Message::user("ask"))).await.unwrap();
@@ -143,7 +143,7 @@ async fn what_was_before_the_task_rested_is_over() {
 }
 
 #[tokio::test]
-async fn an_answer_that_waited_has_its_turn_whatever_the_agent_can() {
+async fn a_waiting_answer_has_its_turn_without_resumption() {
     for store in stores() {
         let engine = before(&store);
         let task = begin(&engine, "auth").await;
@@ -161,7 +161,7 @@ async fn an_answer_that_waited_has_its_turn_whatever_the_agent_can() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_cut_off_twice_is_run_a_third_time() {
+async fn a_turn_cut_off_twice_runs_a_third_time() {
     struct Sticks;
     impl Agent for Sticks {
         async fn run(&self, turn: Turn) -> Result<(), AgentError> {
@@ -192,7 +192,7 @@ async fn a_turn_that_is_cut_off_twice_is_run_a_third_time() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_run_again_goes_on_where_it_stopped() {
+async fn a_repeated_turn_resumes_its_artifacts() {
     struct Counts;
     impl Agent for Counts {
         async fn run(&self, turn: Turn) -> Result<(), AgentError> {
@@ -334,7 +334,7 @@ async fn is_told_again(store: Arc<Rigged>, rests_before: bool, resumes: bool) {
 }
 
 #[tokio::test]
-async fn a_message_is_given_again_as_it_was_sent() {
+async fn a_repeated_turn_has_the_original_request() {
     for store in stores() {
         is_told_again(Arc::clone(&store), false, true).await;
         is_told_again(Arc::clone(&store), true, true).await;
@@ -362,7 +362,7 @@ impl Agent for Verbose {
 }
 
 #[tokio::test]
-async fn a_duplicate_of_a_message_that_waited_gets_the_whole_task() {
+async fn a_duplicate_of_a_waiting_message_gets_the_whole_task() {
     let window = Idempotency::Within(Duration::from_mins(10));
     for store in stores() {
         let gate = Arc::new(Semaphore::new(0));

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use crate::support::*;
 
 #[tokio::test]
-async fn a_blocking_send_gives_the_task_with_all_that_came_of_it() {
+async fn a_blocking_send_returns_the_task_with_all_results() {
     let engine = engine(|turn| async move {
         turn.begin().await?;
         turn.add_artifact(Artifact::new("a", vec![Part::text(turn.message().text())])).await?;
@@ -32,7 +32,7 @@ async fn a_blocking_send_gives_the_task_with_all_that_came_of_it() {
 }
 
 #[tokio::test]
-async fn a_turn_without_a_word_completes_the_task() {
+async fn a_turn_without_an_event_completes_the_task() {
     let engine = engine(|_turn| async { Ok(()) });
     let task = send(&engine, SendMessageRequest::new(Message::user("hi"))).await.unwrap();
     assert_state(&task, TaskState::Completed);
@@ -54,7 +54,7 @@ async fn a_bare_message_leaves_no_task_behind() {
 }
 
 #[tokio::test]
-async fn the_clients_context_is_kept_verbatim() {
+async fn the_context_of_the_client_is_stored_verbatim() {
     let engine = engine(|turn| async move { turn.complete("ok").await });
     let message = Message::user("hi").with_context_id("my context ✓");
     let task = send(&engine, SendMessageRequest::new(message)).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_bare_message_after_the_client_was_given_a_task_completes_it() {
 }
 
 #[tokio::test]
-async fn a_caller_that_leaves_changes_nothing_for_the_task() {
+async fn a_disconnected_caller_does_not_change_the_task() {
     let engine = engine(|turn| async move {
         turn.begin().await?;
         sleep(Duration::from_millis(50)).await;
@@ -117,7 +117,7 @@ async fn auth_required_answers_at_once_while_the_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn history_is_cut_to_what_the_client_asks_for() {
+async fn the_history_has_the_requested_length() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let configuration = SendMessageConfiguration { history_length: Some(0), ..Default::default() };
     let request = SendMessageRequest::new(Message::user("hi")).with_configuration(configuration);
@@ -129,7 +129,7 @@ async fn history_is_cut_to_what_the_client_asks_for() {
 }
 
 #[tokio::test]
-async fn a_media_type_that_the_card_does_not_name_is_refused() {
+async fn a_media_type_outside_of_the_card_is_refused() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let message = Message::user(Part::raw([1]).with_media_type("image/png"));
     let error = send(&engine, SendMessageRequest::new(message)).await.unwrap_err();

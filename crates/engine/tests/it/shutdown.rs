@@ -79,7 +79,7 @@ async fn stop(engine: &Engine) {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_a_turn_that_goes_on_later_is_told_so() {
+async fn callers_of_a_turn_that_resumes_later_get_an_error() {
     for text in ["speak", "silent"] {
         let engine = resuming();
         let sent = tokio::spawn({
@@ -99,7 +99,7 @@ async fn whoever_waits_for_a_turn_that_goes_on_later_is_told_so() {
 /// If the message is in the store, the client must not send it again, whether its turn runs or waits. Otherwise the
 /// client can.
 #[tokio::test]
-async fn whoever_waits_for_a_task_that_is_stored_is_told_its_id() {
+async fn callers_of_a_stored_task_get_its_id() {
     let engine = resuming();
     let task = send(&engine, at_once(Message::user("speak"))).await.unwrap();
     let blocking = |message| {
@@ -132,7 +132,7 @@ async fn whoever_waits_for_a_task_that_is_stored_is_told_its_id() {
 }
 
 #[tokio::test]
-async fn an_agent_that_has_not_spoken_yet_is_cut_off_too() {
+async fn an_agent_without_an_event_is_cut_off() {
     let engine = failing();
     let sent = tokio::spawn({
         let engine = engine.clone();
@@ -156,7 +156,7 @@ async fn an_agent_that_has_not_spoken_yet_is_cut_off_too() {
 }
 
 #[tokio::test]
-async fn a_turn_that_has_not_begun_to_run_is_cut_off_too() {
+async fn a_turn_before_its_first_poll_is_cut_off() {
     let engine = failing();
     for text in ["silent", "speak"] {
         // The runner was spawned and not polled yet.
@@ -185,7 +185,7 @@ async fn readers_of_parked_tasks_are_let_go() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_that_come_while_it_stops_are_all_answered() {
+async fn messages_during_a_shutdown_are_all_answered() {
     for resumes in [true, false] {
         let engine = if resumes { resuming() } else { failing() };
         let task = send(&engine, at_once(Message::user("speak"))).await.unwrap();
@@ -211,7 +211,7 @@ async fn messages_that_come_while_it_stops_are_all_answered() {
 }
 
 #[tokio::test]
-async fn what_is_told_to_a_task_that_ends_while_it_stops_is_its_end() {
+async fn a_task_that_ends_during_a_shutdown_reports_its_end() {
     let engine = builder(|turn| async move {
         turn.begin().await?;
         turn.cancelled().cancelled().await;

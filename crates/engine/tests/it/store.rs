@@ -72,7 +72,7 @@ async fn ids(store: &MemoryStore) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn when_there_are_too_many_the_first_that_ended_goes_then_the_first_that_was_parked() {
+async fn eviction_starts_with_the_first_ended_then_the_first_interrupted_task() {
     let store = MemoryStore::builder().max_tasks(Some(4)).build();
     let scope = Scope::open();
     store.commit(create("running", TaskState::Working)).await.unwrap();
@@ -98,7 +98,7 @@ async fn when_there_are_too_many_the_first_that_ended_goes_then_the_first_that_w
 }
 
 #[tokio::test]
-async fn a_long_log_is_cut_at_its_beginning_and_the_task_is_whole() {
+async fn a_long_log_loses_its_oldest_records_and_the_task_stays_complete() {
     let store = MemoryStore::builder().log_limit(10).build();
     let scope = Scope::open();
     store.commit(create("t", TaskState::Working)).await.unwrap();
@@ -117,7 +117,7 @@ async fn a_long_log_is_cut_at_its_beginning_and_the_task_is_whole() {
 
 /// A task that waits uses memory, so the limit applies to such tasks, too.
 #[tokio::test]
-async fn the_log_of_a_task_that_waits_goes_when_it_is_old() {
+async fn old_logs_of_interrupted_tasks_are_dropped() {
     let store = MemoryStore::new();
     store.commit(create("waits", TaskState::InputRequired)).await.unwrap();
     store.commit(create("at work", TaskState::Working)).await.unwrap();
@@ -134,7 +134,7 @@ async fn the_log_of_a_task_that_waits_goes_when_it_is_old() {
 }
 
 #[tokio::test]
-async fn logs_of_tasks_that_are_over_go_unless_they_are_to_be_kept() {
+async fn logs_of_ended_tasks_are_dropped_unless_they_are_kept() {
     for keep_log in [false, true] {
         let store = MemoryStore::builder().keep_log(keep_log).build();
         store.commit(create("at once", TaskState::Completed)).await.unwrap();

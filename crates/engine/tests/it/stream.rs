@@ -29,7 +29,7 @@ fn expected(count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_first_event_is_the_task_whatever_the_agent_says_first() {
+async fn the_first_event_of_a_stream_is_the_task() {
     let engine = engine(|turn| async move { chunks(turn, 1).await });
     let events = rest(stream(&engine, Message::user("hi")).await.unwrap()).await;
     assert_eq!(summaries(&events), expected(1));
@@ -100,7 +100,7 @@ async fn all_readers_see_the_same_events_in_the_same_order() {
 }
 
 #[tokio::test]
-async fn a_snapshot_and_what_follows_it_leave_no_gap() {
+async fn a_snapshot_and_its_events_have_no_gap() {
     let engine = engine(|turn| async move {
         let mut artifact = turn.artifact("out");
         for i in 0..200 {
@@ -129,7 +129,7 @@ async fn a_snapshot_and_what_follows_it_leave_no_gap() {
 }
 
 #[tokio::test]
-async fn a_reader_that_stops_reading_holds_nobody_up_for_long() {
+async fn a_blocked_reader_does_not_delay_a_task_for_long() {
     let limits = {
         let mut limits = Limits::default();
         limits.window = 64;
@@ -190,7 +190,7 @@ async fn a_stream_ends_at_input_required_and_stays_through_auth_required() {
 }
 
 #[tokio::test]
-async fn an_append_to_an_unknown_artifact_begins_it_and_a_whole_one_replaces() {
+async fn an_append_creates_an_unknown_artifact_and_a_whole_artifact_replaces() {
     let engine = engine(|turn| async move {
         for (text, append) in [("a", true), ("b", true), ("c", false)] {
             let artifact = Artifact::new(if append { "x" } else { "y" }, vec![Part::text(text)]);
@@ -205,7 +205,7 @@ async fn an_append_to_an_unknown_artifact_begins_it_and_a_whole_one_replaces() {
 }
 
 #[tokio::test]
-async fn subscribing_to_what_has_ended_or_is_unknown_is_a_plain_error() {
+async fn a_subscription_to_an_ended_or_unknown_task_is_an_error() {
     let engine = engine(|turn| async move { turn.complete("done").await });
     let task = send(&engine, SendMessageRequest::new(Message::user("hi"))).await.unwrap();
     let error = subscribe(&engine, &task).await.map(|_| ()).unwrap_err();
@@ -215,7 +215,7 @@ async fn subscribing_to_what_has_ended_or_is_unknown_is_a_plain_error() {
 }
 
 #[tokio::test]
-async fn a_client_that_names_its_last_event_gets_what_it_missed() {
+async fn a_client_with_a_last_event_gets_the_missed_events() {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);
     let engine = engine(move |turn| {
@@ -245,7 +245,7 @@ async fn a_client_that_names_its_last_event_gets_what_it_missed() {
 }
 
 #[tokio::test]
-async fn streams_are_refused_by_an_agent_that_does_not_stream() {
+async fn an_agent_without_streaming_refuses_streams() {
     let mut card = nuncio_model::AgentCard::new("quiet", "Does not stream.");
     card.capabilities.streaming = Some(false);
     let engine = builder(|turn| async move { turn.ask("?").await }).card(card).build();
@@ -257,7 +257,7 @@ async fn streams_are_refused_by_an_agent_that_does_not_stream() {
 }
 
 #[tokio::test]
-async fn no_status_is_older_than_the_one_before() {
+async fn status_timestamps_do_not_decrease() {
     let engine = engine(|turn: nuncio_engine::Turn| async move {
         turn.begin().await?;
         // The event is only handled after this.

@@ -34,7 +34,7 @@ fn close(store: &Rigged) -> Arc<Semaphore> {
 }
 
 #[tokio::test]
-async fn a_task_that_is_seen_in_the_store_is_there() {
+async fn a_task_visible_in_the_store_is_found() {
     let store = Rigged::new();
     let gate = close(&store);
     let agent = |turn: nuncio_engine::Turn| async move {
@@ -68,7 +68,7 @@ async fn a_task_that_is_seen_in_the_store_is_there() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_not_in_the_store_yet_is_none() {
+async fn a_task_before_its_commit_is_not_found() {
     let store = Rigged::new();
     let gate = Arc::new(Semaphore::new(0));
     *store.queue.lock().unwrap() = Some(Arc::clone(&gate));
@@ -97,7 +97,7 @@ async fn a_task_that_is_not_in_the_store_yet_is_none() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_seen_in_the_store_is_read() {
+async fn a_state_visible_in_the_store_is_read() {
     let store = Rigged::new();
     let go = Arc::new(Semaphore::new(0));
     let waits = Arc::clone(&go);
@@ -132,7 +132,7 @@ async fn sequences(events: nuncio_model::EventStream) -> Vec<u64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_read_before_its_node_knows_of_it_is_told_once() {
+async fn a_task_read_before_its_acknowledgement_is_sent_once() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     a.store.set(|faults| faults.hears_of_commits_late = true);
@@ -160,7 +160,7 @@ async fn a_task_that_is_read_before_its_node_knows_of_it_is_told_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_signal_that_comes_while_a_task_is_loaded_is_not_lost() {
+async fn a_signal_during_the_load_of_a_task_is_not_lost() {
     let nodes = Nodes::new();
     let (a, b) = nodes.two().await;
     let task = begin(&a, "word more").await;

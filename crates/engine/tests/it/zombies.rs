@@ -73,7 +73,7 @@ async fn a_task_with_a_runner_or_at_rest_is_no_zombie() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_fails_is_made_again() {
+async fn a_failed_comparison_is_repeated() {
     let memory = SharedMemory::new(LEASE);
     let node = Arc::new(memory.node().await);
     let engine = builder(asks).store(Arc::clone(&node) as _).build();

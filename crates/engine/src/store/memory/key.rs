@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_text_is_the_number() {
+    fn only_the_canonical_text_is_a_number() {
         let id = TaskId::generate();
         assert!(matches!(Key::of(&id), Key::Uuid(_)));
         let forms =
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_later_comes_later() {
+    fn later_ids_sort_after_earlier_ids() {
         let mut last = Key::of(&TaskId::generate());
         for _ in 0..1_000 {
             let next = Key::of(&TaskId::generate());

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn is_what_sorting_makes_of_it() {
+    fn the_order_equals_a_sorted_list() {
         let (tables, mut random, mut order) = (Tables::new(), Random::new(1), Order::default());
         let mut plain: Vec<Entry> = Vec::new();
         for number in 0..6_000 {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_what_comes_in_order_are_full() {
+    fn blocks_of_ordered_inserts_are_full() {
         let (tables, mut order) = (Tables::new(), Order::default());
         for number in 0..2_000 {
             order.insert(entry(&tables, number, "t"));
