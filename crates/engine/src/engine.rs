@@ -167,7 +167,10 @@ impl Engine {
         let erased = self.0.store.erase(erase).await;
         // Some tasks may be deleted even after an error. If this look fails, the next access finds the deletion.
         if let Err(error) = self.0.find_erased(erase).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "what was erased is not looked for yet");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "engine: cannot look for erased tasks in memory; the next access finds the deletion"
+            );
         }
         Ok(erased?)
     }
@@ -185,7 +188,7 @@ impl Engine {
             turns.stop();
             registry.all().iter().for_each(|live| self.0.cut_off(live));
             if timeout(CUT_OFF, turns.rest()).await.is_err() {
-                tracing::error!(turns = turns.running(), "turns did not stop");
+                tracing::error!(turns = turns.running(), "engine: turns did not stop in time");
             }
         }
         registry.all().iter().for_each(|live| live.stop());
@@ -194,7 +197,7 @@ impl Engine {
             bus.close(CUT_OFF).await;
         }
         if let Err(error) = store.close().await {
-            tracing::error!(error = &error as &dyn std::error::Error, "the store did not close");
+            tracing::error!(error = &error as &dyn std::error::Error, "engine: cannot close the store");
         }
     }
 }

@@ -264,7 +264,7 @@ impl LiveState {
             let task = Arc::make_mut(&mut self.task);
             for record in records {
                 if let Err(error) = self.fold.apply(task, record) {
-                    tracing::error!(task = %task.id, %error, "a committed record does not apply");
+                    tracing::error!(task = %task.id, %error, "live: a committed record does not apply");
                 }
             }
         }

@@ -50,7 +50,7 @@ impl std::fmt::Display for TooMuch {
             Self::OfTask { limit, reason, most } => {
                 write!(f, "the task is over its limit of {most} {reason} ({limit})")
             }
-            Self::Memory(_) => write!(f, "the tasks that are at work task_ref too much in memory ({})", self.limit()),
+            Self::Memory(_) => write!(f, "the tasks that are at work hold too much in memory ({})", self.limit()),
         }
     }
 }

@@ -83,7 +83,7 @@ impl Runner {
 
     /// Another node owns the task, or will own it. The task runs there, and readers follow its log from here.
     pub(super) fn lose(&mut self) {
-        tracing::warn!(task = %self.task_ref.id, "a task went to another node");
+        tracing::warn!(task = %self.task_ref.id, "runner: the task moved to another node");
         for incoming in &self.queue {
             // The turn runs on the other node, which does not know the waiting callers.
             incoming.progress.begin(self.writer.staged());
@@ -123,7 +123,7 @@ impl Runner {
         };
         let (is_free, omitted) = LINES.take();
         if omitted > 0 {
-            tracing::info!(omitted, "tasks without a line");
+            tracing::info!(omitted, "log lines of ended tasks were omitted");
         }
         if !is_free {
             return;

@@ -101,7 +101,7 @@ impl Runner {
     pub(super) fn set_status(&mut self, state: TaskState, message: Option<Message>) {
         let AgentEvent { event, bytes, .. } = AgentEvent::status(state, message);
         if let Err(error) = self.emit(event, bytes) {
-            tracing::error!(task = %self.task_ref.id, %error, "the runner broke the lifecycle");
+            tracing::error!(task = %self.task_ref.id, %error, "runner: a change of status is not permitted");
         }
     }
 

@@ -49,7 +49,7 @@ impl Running {
     pub(super) fn cut_off(&mut self) {
         let agent = self.agent.take();
         if catch_unwind(AssertUnwindSafe(|| drop(agent))).is_err() {
-            tracing::warn!("an agent panicked when it was cut off");
+            tracing::warn!("runner: the agent panicked while it was cut off");
         }
     }
 
@@ -138,7 +138,7 @@ impl Runner {
     /// task.
     async fn report(&self, command: &CommandId, report: Report) {
         if let Err(error) = cluster::report(&self.shared, &self.task_ref, command, report).await {
-            tracing::warn!(task = %self.task_ref.id, error = &error as &dyn std::error::Error, "whose turn it is is not noted");
+            tracing::warn!(task = %self.task_ref.id, error = &error as &dyn std::error::Error, "runner: cannot report the progress of a command; its sender reads the task");
         }
     }
 

@@ -104,7 +104,7 @@ impl LogWriter {
     async fn check_deleted(&mut self) -> bool {
         let is_deleted = matches!(self.shared.is_there(&self.live).await, Ok(false));
         if is_deleted {
-            tracing::info!(task = %self.live.id, "a task was deleted while it was at work");
+            tracing::info!(task = %self.live.id, "writer: the task was deleted while it was running");
             self.fenced = false;
         }
         is_deleted
@@ -112,7 +112,7 @@ impl LogWriter {
 
     async fn look_up_turns(&self, records: &[Record]) {
         if let Err(error) = cluster::look_up_turns(&self.shared, &self.live, records).await {
-            tracing::warn!(task = %self.live.id, error = &error as &dyn std::error::Error, "whose turn begins is not known");
+            tracing::warn!(task = %self.live.id, error = &error as &dyn std::error::Error, "writer: cannot find the message of a turn; its callers wait for the end of the task");
         }
     }
 
@@ -123,7 +123,7 @@ impl LogWriter {
         let mut fold = Fold::default();
         for record in records {
             if let Err(error) = fold.apply(&mut task, record) {
-                tracing::error!(task = %self.live.id, %error, "a checked record does not apply");
+                tracing::error!(task = %self.live.id, %error, "writer: a checked record does not apply");
             }
         }
         Arc::new(task)

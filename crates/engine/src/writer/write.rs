@@ -42,7 +42,7 @@ impl LogWriter {
     /// Writes the commit without message ids that another task already has: the message was sent to both tasks at the
     /// same time, or was not recognized as a duplicate. The other records of the commit must not be lost.
     async fn write_anyway(&self, mut commit: Box<Commit>, other: &TaskId) -> Result<Committed, StoreError> {
-        tracing::warn!(task = %self.live.id, %other, "a message was sent to two tasks under one id");
+        tracing::warn!(task = %self.live.id, %other, "writer: a message id was sent to two tasks; the id stays with the other task");
         commit.remember = None;
         match self.shared.store.commit(Commit::clone(&commit)).await {
             Err(error) if error.is_transient() => self.write_again(&commit, error, Instant::now()).await,
@@ -59,7 +59,7 @@ impl LogWriter {
     ) -> Result<Committed, StoreError> {
         let mut failures = Failures::default();
         while error.is_transient() && begun.elapsed() < self.shared.limits.commit_retry {
-            tracing::warn!(task = %self.live.id, %error, "a commit failed and is tried again");
+            tracing::warn!(task = %self.live.id, %error, "store: a commit failed; retrying");
             sleep(failures.next_delay(&WRITE_AGAIN)).await;
             error = match self.shared.store.commit(commit.clone()).await {
                 Err(StoreError::Conflict) => match self.find_written(commit).await {
@@ -98,10 +98,10 @@ impl LogWriter {
 
     pub(super) fn report(&self, error: StoreError, what: &str) -> Error {
         if let StoreError::Duplicate(other) = &error {
-            tracing::debug!(task = %self.live.id, %other, "another node was faster to take the message");
+            tracing::debug!(task = %self.live.id, %other, "writer: another node has already accepted the message");
             return error.into();
         }
-        tracing::error!(task = %self.live.id, error = &error as &dyn std::error::Error, "{what} failed");
+        tracing::error!(task = %self.live.id, error = &error as &dyn std::error::Error, "store: {what} failed");
         error.into()
     }
 }
