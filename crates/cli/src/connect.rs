@@ -29,8 +29,8 @@ pub(crate) struct Connection {
     has_credentials: bool,
 }
 
-/// How long a stream that breaks is taken up again without anything new.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+/// The longest time to reconnect a broken stream without a new event.
+pub(crate) const RECONNECT_LIMIT: Duration = Duration::from_secs(15);
 
 /// Which agent the user means.
 enum Target {
@@ -207,7 +207,7 @@ fn builder(context: &Context, args: &ConnectArgs, target: &Target) -> Result<(Cl
     settings.timeouts.stall = idle(context, args)?;
     // After this time the task is read instead of its stream.
     let mut reconnect = Reconnect::default();
-    reconnect.patience = settings.timeouts.stall.into_iter().chain([PATIENCE]).min();
+    reconnect.time_limit = settings.timeouts.stall.into_iter().chain([RECONNECT_LIMIT]).min();
     let mut builder = Client::builder().http(settings).reconnect(reconnect).prefer(bindings(context, args)?);
     let mut has_credentials = false;
     let bearer = context.value(args.bearer.clone(), "bearer", secret)?;

@@ -8,7 +8,7 @@ use nuncio_model::{ErrorKind, Task, TaskState, TaskStatus, op::GetTaskRequest};
 use crate::{client::Client, error::ClientError, failure::passes};
 
 /// How many answers in a row may fail.
-const PATIENCE: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 
 /// How many answers in a row may be the same with a state that is not known.
 const UNKNOWN: u32 = 15;
@@ -93,7 +93,7 @@ impl Poll {
                         || self.is_unknown_for_long(&task);
                     return Some(Ok(task));
                 }
-                Err(error) if is_transient(&error) && self.failures + 1 < PATIENCE => {
+                Err(error) if is_transient(&error) && self.failures + 1 < MAX_FAILURES => {
                     tracing::debug!(%error, "the task could not be read");
                     self.failures += 1;
                     let longer = Backoff { first: self.interval, longest: Duration::MAX, jitter: Jitter::None };

@@ -10,7 +10,7 @@ use tokio::{
 use url::Url;
 
 /// How long the whole question may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A greeting of TLS 1.2 with one cipher suite and no extensions. A server that speaks TLS answers with a handshake or
 /// an alert.
@@ -40,7 +40,7 @@ pub async fn speaks_tls(url: &Url) -> bool {
         // An alert or a handshake, of any version.
         Some(matches!(answer, [0x15 | 0x16, 3]))
     };
-    url.scheme() == "http" && timeout(PATIENCE, ask).await.ok().flatten().unwrap_or(false)
+    url.scheme() == "http" && timeout(TIMEOUT, ask).await.ok().flatten().unwrap_or(false)
 }
 
 #[cfg(test)]

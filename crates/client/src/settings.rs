@@ -131,10 +131,9 @@ pub struct Reconnect {
     pub first_delay: Duration,
     /// How long at most before an attempt, whatever the agent asks for. 10 s.
     pub max_delay: Duration,
-    /// How long in all it is tried without anything new in between, however many attempts are left: the attempts and
-    /// the waits before them. A subscription that nobody answers takes long. None, by default; at most 15 s of the
-    /// command, which can ask for the task instead.
-    pub patience: Option<Duration>,
+    /// The longest time of all attempts and delays without a new event. `None`, the default, means no limit. The command
+    /// sets at most 15 s, because the command can read the task instead.
+    pub time_limit: Option<Duration>,
 }
 
 impl Default for Reconnect {
@@ -143,7 +142,7 @@ impl Default for Reconnect {
             attempts: 8,
             first_delay: Duration::from_millis(200),
             max_delay: Duration::from_secs(10),
-            patience: None,
+            time_limit: None,
         }
     }
 }

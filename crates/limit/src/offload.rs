@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// The only worker thread of the runtime is at large work, and another task of the runtime lets the work end.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -67,7 +67,7 @@ mod tests {
             let (sender, receiver) = mpsc::channel();
             let place = offload.place(LARGE).await;
             tokio::spawn(async move { sender.send(()) });
-            place.run(|| receiver.recv_timeout(PATIENCE))
+            place.run(|| receiver.recv_timeout(TIMEOUT))
         });
         task.await.unwrap().expect("the other task did not run");
     }

@@ -25,7 +25,7 @@ const HINT: &str = ", and this agent calls no others without --allow-private-web
 #[derive(Debug, Clone)]
 pub struct Guard {
     addresses: AddressGuard,
-    patience: Duration,
+    resolve_timeout: Duration,
 }
 
 impl Default for Guard {
@@ -37,7 +37,7 @@ impl Default for Guard {
 impl Guard {
     /// A guard that lets public addresses pass.
     pub fn new() -> Self {
-        Self { addresses: AddressGuard::new().with_hint(HINT), patience: Duration::from_secs(2) }
+        Self { addresses: AddressGuard::new().with_hint(HINT), resolve_timeout: Duration::from_secs(2) }
     }
 
     /// If `yes`, all addresses pass: for tests, and for networks with trusted callers and webhooks.
@@ -53,8 +53,8 @@ impl Guard {
     }
 
     /// The longest time to resolve a name when a webhook is registered; after that the webhook passes. 2 s by default.
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn with_resolve_timeout(mut self, timeout: Duration) -> Self {
+        self.resolve_timeout = timeout;
         self
     }
 
@@ -80,7 +80,7 @@ impl PushGuard for Guard {
         headers::check(config)?;
         if let Some(Host::Domain(name)) = url.host()
             && !self.addresses.allows_private()
-            && let Ok(Ok(Err(refusal))) = tokio::time::timeout(self.patience, self.addresses.resolve(name)).await
+            && let Ok(Ok(Err(refusal))) = tokio::time::timeout(self.resolve_timeout, self.addresses.resolve(name)).await
         {
             return Err(refuse(refusal));
         }

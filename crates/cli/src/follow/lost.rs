@@ -7,7 +7,7 @@ use nuncio_client::{ClientError, Watch};
 use nuncio_model::StreamEvent;
 
 use super::Follower;
-use crate::{connect::PATIENCE, diag};
+use crate::{connect::RECONNECT_LIMIT, diag};
 
 /// The interval of the check, and the longest interruption without a warning.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -29,9 +29,9 @@ impl Follower<'_> {
                     return item;
                 }
                 Err(_) if watch.lost_for().is_some_and(|time| time >= MOMENT) && !self.is_lost.replace(true) => {
-                    let patience = self.connection.idle.map_or(PATIENCE, |idle| idle.min(PATIENCE));
-                    let limit = (patience + self.interval.saturating_mul(POLLS)).as_secs();
-                    diag::warn(&format!("the connection to the agent is lost; trying again for up to {limit} s"));
+                    let limit = self.connection.idle.map_or(RECONNECT_LIMIT, |idle| idle.min(RECONNECT_LIMIT));
+                    let seconds = (limit + self.interval.saturating_mul(POLLS)).as_secs();
+                    diag::warn(&format!("the connection to the agent is lost; trying again for up to {seconds} s"));
                 }
                 Err(_) => {}
             }

@@ -225,7 +225,7 @@ impl Machine {
         let delay = self.reconnect.delay(self.attempts);
         let wait = wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay));
         let barren = self.barren.get_or_insert_with(Instant::now).elapsed();
-        let is_enough = self.reconnect.patience.is_some_and(|patience| barren.saturating_add(wait) > patience);
+        let is_enough = self.reconnect.time_limit.is_some_and(|limit| barren.saturating_add(wait) > limit);
         if is_enough || self.attempts >= self.reconnect.attempts {
             let ended = || silent("the stream ended before the task did, and cannot be taken up again");
             return Err(self.broken.take().unwrap_or_else(ended));

@@ -251,7 +251,7 @@ async fn what_brings_nothing_is_given_up_when_patience_ends() {
     .await;
     let mut reconnect = Reconnect::default();
     reconnect.first_delay = Duration::from_millis(1);
-    reconnect.patience = Some(SHORT / 2);
+    reconnect.time_limit = Some(SHORT / 2);
     let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
     let mut watch = builder.endpoint(&url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
     assert!(within(watch.next()).await.unwrap().is_ok());

@@ -140,7 +140,7 @@ async fn a_resolver_that_does_not_answer_refuses_nobody() {
             std::future::pending().await
         }
     }
-    let guard = Guard::new().with_lookup(Silent).with_patience(Duration::from_millis(5));
+    let guard = Guard::new().with_lookup(Silent).with_resolve_timeout(Duration::from_millis(5));
     guard.check(&config("https://slow.test/")).await.unwrap();
 }
 

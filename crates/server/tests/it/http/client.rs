@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What to send. The version is 1.0 unless it is said otherwise.
 pub(super) struct Outgoing {
@@ -72,12 +72,12 @@ impl Outgoing {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
         let request = self.request.body(Full::new(self.body)).unwrap();
-        timeout(PATIENCE, sender.send_request(request)).await.expect("no answer").unwrap()
+        timeout(TIMEOUT, sender.send_request(request)).await.expect("no answer").unwrap()
     }
 
     pub(super) async fn fetch(self) -> Answer {
         let (head, body) = self.respond().await.into_parts();
-        let body = timeout(PATIENCE, body.collect()).await.expect("no end").unwrap().to_bytes();
+        let body = timeout(TIMEOUT, body.collect()).await.expect("no end").unwrap().to_bytes();
         Answer { status: head.status.as_u16(), headers: head.headers, body }
     }
 
@@ -142,7 +142,7 @@ impl Feed {
             if let Some(event) = self.decoder.pop().unwrap() {
                 return Some(event);
             }
-            let frame = timeout(PATIENCE, self.body.frame()).await.expect("silence")?.unwrap();
+            let frame = timeout(TIMEOUT, self.body.frame()).await.expect("silence")?.unwrap();
             let data = frame.into_data().unwrap();
             self.text.push_str(std::str::from_utf8(&data).unwrap());
             self.decoder.push(&data);
@@ -191,7 +191,7 @@ impl Raw {
     pub(super) async fn read_to_end(&mut self) -> String {
         let mut text = Vec::new();
         // A reset is an end too.
-        drop(timeout(PATIENCE, self.0.read_to_end(&mut text)).await.expect("the connection stays open"));
+        drop(timeout(TIMEOUT, self.0.read_to_end(&mut text)).await.expect("the connection stays open"));
         String::from_utf8_lossy(&text).into_owned()
     }
 
@@ -200,7 +200,7 @@ impl Raw {
         let mut text = Vec::new();
         while !String::from_utf8_lossy(&text).contains(end) {
             let mut buffer = [0; 4096];
-            let read = timeout(PATIENCE, self.0.read(&mut buffer)).await.expect("silence").unwrap();
+            let read = timeout(TIMEOUT, self.0.read(&mut buffer)).await.expect("silence").unwrap();
             assert_ne!(read, 0, "closed after {}", String::from_utf8_lossy(&text));
             text.extend_from_slice(&buffer[..read]);
         }
@@ -215,5 +215,5 @@ pub(super) async fn until(mut is_so: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, wait).await.expect("it does not come to that");
+    timeout(TIMEOUT, wait).await.expect("it does not come to that");
 }
