@@ -1,4 +1,4 @@
--- Commands to the node that owns a task had another name.
+-- Renames the table of commands to the node that owns a task, and its columns and indexes.
 ALTER TABLE letters RENAME TO commands;
 ALTER TABLE commands RENAME COLUMN taken TO acked;
 ALTER TABLE commands RENAME COLUMN left_at TO enqueued_at;

@@ -1,4 +1,4 @@
--- The last record that a push configuration has yet to receive had another name.
+-- Renames `owed` to `pending`: the number of the last record that a push configuration must still receive.
 ALTER TABLE push_configs RENAME COLUMN owed TO pending;
 DROP FUNCTION owe(text, bigint, bigint);
 

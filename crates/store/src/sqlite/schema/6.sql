@@ -1,2 +1,2 @@
--- The last record that a push configuration has yet to receive had another name.
+-- Renames `owed` to `pending`: the number of the last record that a push configuration must still receive.
 ALTER TABLE push_configs RENAME COLUMN owed TO pending;
