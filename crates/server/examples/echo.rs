@@ -1,4 +1,4 @@
-//! The smallest agent there is, on a port: `cargo run -p nuncio-server --example echo -- 127.0.0.1:8080`.
+//! The smallest agent, on a port: `cargo run -p nuncio-server --example echo -- 127.0.0.1:8080`.
 #![expect(clippy::print_stdout, reason = "a person wants to know where it listens")]
 
 use nuncio_engine::{Agent, AgentError, Engine, Turn};
@@ -20,7 +20,7 @@ async fn main() -> Result<(), BindError> {
     let server = Server::builder(Engine::builder(Echo).build()).bind(&*address).await?;
     println!("listening on http://{}/", server.local_addr());
     let stop = async {
-        // Without a signal to wait for it goes on until it is killed.
+        // Without a signal handler the server runs until the process is killed.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -222,7 +222,7 @@ impl Answers {
                 taken => return taken,
             };
             if timeout_at(until, room).await.is_err() {
-                let message = "the call was carried out, but too many answers are under way to send its reply; \
+                let message = "the call was executed, but there is no room to send its reply; \
                                read the task";
                 let limit = error.metadata().get("limit").map_or("", |limit| limit).to_owned();
                 return Err(Error::new(error.kind(), message).with_metadata("limit", limit));

@@ -73,7 +73,7 @@ fn take_line() -> bool {
     static LINES: LineLimit = LineLimit::new();
     let (is_free, omitted) = LINES.take();
     if omitted > 0 {
-        tracing::info!(omitted, "calls without a line");
+        tracing::info!(omitted, "omitted log lines of calls");
     }
     is_free
 }

@@ -10,7 +10,7 @@ use crate::{mount::MountError, tenants::InvalidTenant};
 pub enum BindError {
     /// The server would accept callers without authentication from beyond this machine.
     #[error(
-        "refusing to listen on {0}: without authentication anybody who reaches that address could use the agent\n\
+        "refusing to listen on {0}: without authentication, any client that reaches this address could use the agent\n\
          hint: give callers tokens, or listen on a loopback address such as 127.0.0.1"
     )]
     Open(SocketAddr),
@@ -18,7 +18,7 @@ pub enum BindError {
     #[error(
         "the agent's card cannot be served: params of its extension {extension} nest deeper than {levels} levels of lists \
          and objects, which readers of protobuf refuse\n\
-         hint: put what is so deep behind an address, and name that in the card"
+         hint: put the nested data into a document, and its URL into the card"
     )]
     Card {
         /// The URI of the extension.
@@ -28,20 +28,20 @@ pub enum BindError {
     },
     /// A card requires credentials, and the server accepts callers without credentials.
     #[error(
-        "the agent's card says that callers need credentials, and this server does not ask for any\n\
-         hint: give callers tokens, or take the security requirements out of the card"
+        "the agent's card requires credentials, but this server does not check credentials\n\
+         hint: give callers tokens, or remove the security requirements from the card"
     )]
     Unenforced,
     /// None of the server's versions has a binding that the card lists.
     #[error(
-        "the card would list no interface: the versions that are spoken have none of its bindings\n\
-         hint: list JSON-RPC, which all versions have, or speak more versions"
+        "the card would list no interface: the enabled versions have none of the listed bindings\n\
+         hint: list JSON-RPC, which all versions have, or enable more versions"
     )]
     Bindings,
     /// The name of a tenant cannot be the first segment of a path.
     #[error(
         "{0}\n\
-         hint: a tenant is the first segment of a path, such as `acme` in /acme/tasks; give it another name"
+         hint: a tenant is the first segment of a path, such as `acme` in /acme/tasks; choose another name"
     )]
     Tenant(#[from] InvalidTenant),
     /// The agents cannot be at their places.

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_like_the_last_one_does_not_grow() {
+    fn a_frame_of_the_last_size_does_not_grow() {
         let (mut room, mut frame) = (Room::default(), Vec::new());
         room.make(&mut frame);
         assert_eq!(frame.capacity(), 0, "a stream that is silent takes nothing");

@@ -96,7 +96,7 @@ pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Error> {
     let mut lines = headers.get_all(CONTENT_ENCODING).iter();
     let Some(encoding) = lines.find(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity")) else { return Ok(()) };
     let encoding = String::from_utf8_lossy(encoding.as_bytes());
-    let message = format!("a body encoded as {encoding} is not read here: send it as it is, without Content-Encoding");
+    let message = format!("the server does not decode {encoding}: send the body without Content-Encoding");
     Err(Error::new(ErrorKind::ContentTypeNotSupported, message))
 }
 

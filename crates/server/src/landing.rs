@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_are_those_who_name_html() {
+    fn clients_that_name_html_get_the_page() {
         for (accept, is_html) in [
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true),
             ("application/json, Text/HTML;q=0.1", true),

@@ -98,7 +98,7 @@ impl Connections {
                 continue;
             };
             if let Err(error) = self.prepare(&stream) {
-                tracing::debug!(%error, "a connection keeps the system's settings");
+                tracing::debug!(%error, "cannot set the options of a connection; using the defaults");
             }
             let connection = Connection {
                 settings: Arc::clone(&self.settings),
@@ -129,7 +129,7 @@ impl Connections {
 async fn rest_after(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        tracing::error!(%error, "no connection can be accepted");
+        tracing::error!(%error, "cannot accept connections; retrying");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }

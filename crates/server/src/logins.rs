@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_fails_too_often_waits_and_others_do_not() {
+    fn an_address_with_too_many_failures_waits_and_others_do_not() {
         let logins = Logins::new(3);
         let (one, other): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         let now = Instant::now();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_peer() {
+    fn an_ipv6_network_is_one_peer() {
         let key = |text: &str| peer_key(text.parse().unwrap());
         assert_eq!(key("2001:db8::1"), key("2001:db8::ffff:1"));
         assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));

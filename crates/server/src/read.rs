@@ -178,5 +178,5 @@ async fn next(body: &mut RequestBody) -> Result<Option<Bytes>, Error> {
 }
 
 fn broken_off(error: BoxError) -> Error {
-    Error::new(ErrorKind::InvalidRequest, "the body broke off").with_source(error)
+    Error::new(ErrorKind::InvalidRequest, "the body is incomplete").with_source(error)
 }

@@ -157,7 +157,10 @@ async fn drain(service: &Service, background: Running, connections: &Connections
     service.drain.end_streams();
     connections.tracker.close();
     if tokio::time::timeout(CLOSING, connections.tracker.wait()).await.is_err() {
-        tracing::warn!(connections = connections.tracker.len(), "cut off what did not end");
+        tracing::warn!(
+            connections = connections.tracker.len(),
+            "connections did not end in time; closing the connections"
+        );
         service.drain.abort();
         connections.tracker.wait().await;
     }

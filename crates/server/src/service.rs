@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_as_long_as_the_header_says_has_waited_long_enough() {
+    fn retry_after_is_rounded_up() {
         for (after, seconds) in [(0, 1), (1, 1), (999, 1), (1_000, 1), (1_001, 2), (1_900, 2), (60_000, 60)] {
             assert_eq!(whole_seconds(Duration::from_millis(after)), seconds, "{after} ms");
         }

@@ -251,7 +251,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         (&["--bindings", "rest", "--grpc-url", "a:1"], "--bindings does not list gRPC", "leave --grpc-url out"),
         (&["--grpc-url", "me:pw@a:1"], "--grpc-url: `me:***@a:1` cannot be the address of gRPC: a user", ""),
         (&["--versions", "0.1", "--bindings", "rest", "--store", "memory"], "would list no interface", "list JSON-RPC"),
-        (&["--public-url", "http://0.0.0.0."], "nobody can reach that host", ""),
+        (&["--public-url", "http://0.0.0.0."], "no client can reach the host", ""),
         (&["--anonymous"], "--anonymous lets callers in", "--token"),
         (&["--max-body", "big"], "--max-body: `big` is not a size", ""),
         (&["--card", "card.json"], "--card card.json: name is missing; description is missing", "card get --validate"),

@@ -147,9 +147,9 @@ fn message(body: &Bytes, size: usize) -> Result<Bytes, Error> {
     let mut frames = Frames::new(size);
     frames.push(body.clone());
     let message = frames.next()?;
-    let message = message.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the request holds no message"))?;
+    let message = message.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "the request has no message"))?;
     if frames.next()?.is_some() {
-        return Err(Error::new(ErrorKind::InvalidRequest, "the request holds more than one message"));
+        return Err(Error::new(ErrorKind::InvalidRequest, "the request has more than one message"));
     }
     frames.finish()?;
     Ok(message)
@@ -216,7 +216,10 @@ fn refuse_compression(headers: &HeaderMap) -> Result<(), Error> {
     match headers.get(metadata::ENCODING) {
         Some(encoding) if encoding != IDENTITY => {
             let encoding = String::from_utf8_lossy(encoding.as_bytes());
-            Err(Error::new(ErrorKind::MethodNotFound, format!("messages compressed by {encoding} are not read here")))
+            Err(Error::new(
+                ErrorKind::MethodNotFound,
+                format!("the server does not support messages compressed by {encoding}"),
+            ))
         }
         _ => Ok(()),
     }

@@ -91,7 +91,7 @@ async fn call(
     let read = |dialect: &dyn JsonRpcDialect| {
         service.clients.reading(head, &principal, || -> Result<_, Error> {
             let method = dialect.method(&incoming.method);
-            let method = method.ok_or_else(|| Error::internal("the method was there a moment ago"))?;
+            let method = method.ok_or_else(|| Error::internal("the dialect does not have the method"))?;
             let params = inline.params.as_deref().or(incoming.params);
             Ok((method, place.run(|| dialect.decode_call(method, params))?))
         })

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_this_machine_and_named_hosts_are_answered_for() {
+    fn local_names_and_configured_hosts_are_accepted() {
         let hosts = hosts(&["Agent.Example.", "192.0.2.1", "::ffff:192.0.2.2", "2001:db8::1"], Some("public.example"));
         for host in [
             "localhost",
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_ends_with_any_host_and_begins_with_a_named_one() {
+    fn any_host_disables_the_check_and_a_configured_host_enables_it() {
         assert!(Hosts::new(true, vec![AllowedHost::any()], None).is_none());
         assert!(Hosts::new(false, Vec::new(), Some("public.example")).is_none());
         let named = Hosts::new(false, vec!["agent.example".parse().unwrap()], Some("public.example")).unwrap();

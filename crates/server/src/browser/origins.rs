@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_origins_may_not_unless_they_are_named() {
+    fn pages_of_other_origins_may_not_call_unless_configured() {
         let host = ("host", "localhost:8080");
         for origin in
             ["https://evil.example", "null", "http://localhost:3000", "http://localhost", "localhost:8080", ""]

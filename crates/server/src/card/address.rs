@@ -48,13 +48,13 @@ impl FromStr for PublicUrl {
             _ => return Err(error("it must begin with https:// or http://")),
         };
         if uri.query().is_some() || url.contains('#') {
-            return Err(error("it must end with its path"));
+            return Err(error("it must not have a query or a fragment"));
         }
         if has_user(uri.authority()) {
-            return Err(error("a user or a password in it would be for everybody to see"));
+            return Err(error("a user or a password in the address would be public"));
         }
         let authority =
-            uri.authority().filter(|it| is_reachable(it)).ok_or_else(|| error("nobody can reach that host"))?;
+            uri.authority().filter(|it| is_reachable(it)).ok_or_else(|| error("no client can reach the host"))?;
         Ok(Self(UrlPrefix { is_secure, authority: authority.clone(), prefix: uri.path().trim_end_matches('/').into() }))
     }
 }
@@ -225,10 +225,10 @@ mod tests {
     ];
 
     #[test]
-    fn any_address_is_no_address_however_it_is_spelled() {
+    fn the_unspecified_address_is_refused_in_every_spelling() {
         for host in ANY {
             let refused = format!("http://{host}").parse::<PublicUrl>().unwrap_err();
-            assert_eq!(refused.reason, "nobody can reach that host", "{host}");
+            assert_eq!(refused.reason, "no client can reach the host", "{host}");
             for port in ["", ":80"] {
                 let base_url = BaseUrl::new(None, true, "127.0.0.1:9".parse().unwrap());
                 let mut headers = HeaderMap::new();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_refused_for_what_it_is_and_not_shown() {
+    fn a_password_in_the_public_url_is_refused_and_not_shown() {
         for (url, shown) in [
             ("https://me:p@ss@x/a", "https://me:***@x/a"),
             ("https://me:pa ss@x/", "https://me:***@x/"),
@@ -261,6 +261,6 @@ mod tests {
             assert!(refused.starts_with(&format!("`{shown}` cannot be the public URL: ")), "{refused}");
         }
         let refused = "https://me@x".parse::<PublicUrl>().unwrap_err();
-        assert_eq!(refused.reason, "a user or a password in it would be for everybody to see");
+        assert_eq!(refused.reason, "a user or a password in the address would be public");
     }
 }

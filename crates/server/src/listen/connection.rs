@@ -130,7 +130,7 @@ impl Connection {
             Ok(None) | Err(_) => return,
         };
         if let Err(error) = outcome {
-            tracing::debug!(error = &error as &dyn std::error::Error, "a connection broke off");
+            tracing::debug!(error = &error as &dyn std::error::Error, "a connection ended with an error");
         }
     }
 }

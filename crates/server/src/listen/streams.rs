@@ -118,7 +118,7 @@ impl<F: Future<Output = ()>> Future for Watched<F> {
         loop {
             ready!(timer.as_mut().poll(cx));
             if end <= Instant::now() {
-                tracing::debug!("a stream is left unread");
+                tracing::debug!("a client does not read a stream; resetting the stream");
                 return Poll::Ready(());
             }
             timer.as_mut().reset(end);

@@ -91,5 +91,5 @@ impl<F: Future<Output = LayerResult>> Future for CatchPanicFuture<F> {
 /// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> &str {
     let literal = panic.downcast_ref::<&str>().copied();
-    literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of no message")
+    literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
 }

@@ -97,7 +97,7 @@ mod tests {
     use crate::Tenants;
 
     #[test]
-    fn a_tenant_is_a_segment_that_is_free() {
+    fn a_tenant_is_an_unreserved_segment() {
         for name in ["acme", "acme inc", "Łódź", "a.b", "org:acme", "v2", "Tasks", "any"] {
             assert!(Tenants::check_name(name).is_ok(), "{name}");
         }

@@ -1,4 +1,4 @@
-//! gRPC as a client sees it on the wire.
+//! gRPC on the wire.
 
 mod calls;
 mod client;
@@ -14,7 +14,7 @@ use nuncio_model::{AgentCard, Part, TaskState, card::AgentExtension};
 use nuncio_server::{Builder, Server};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-/// A server with an agent that does what the message says.
+/// A server with an agent that executes the text of the message.
 struct Running {
     client: Client,
     address: std::net::SocketAddr,

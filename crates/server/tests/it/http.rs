@@ -1,4 +1,4 @@
-//! JSON-RPC, HTTP+JSON, cards and connections as a client sees them on the wire.
+//! JSON-RPC, HTTP+JSON, cards and connections on the wire.
 
 mod agent;
 mod answers;

@@ -239,6 +239,6 @@ fn trailers(dialect: &dyn GrpcDialect, outcome: Result<(), Error>, last: Option<
 }
 
 pub(super) fn going_away() -> Error {
-    Error::new(ErrorKind::Unavailable, "the server is going away; come back with the id of the last event")
+    Error::new(ErrorKind::Unavailable, "the server is shutting down; resume with the id of the last event")
         .with_retry_after(RETRY_AFTER)
 }

@@ -21,7 +21,8 @@ impl Deadline {
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Error> {
         let Some(timeout) = headers.get(metadata::TIMEOUT) else { return Ok(Self(None)) };
         let timeout = timeout.to_str().ok().and_then(metadata::parse_timeout);
-        let timeout = timeout.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "grpc-timeout is no timeout"))?;
+        let timeout =
+            timeout.ok_or_else(|| Error::new(ErrorKind::InvalidRequest, "grpc-timeout is not a valid timeout"))?;
         // A call could complete within no time, but the client does not wait.
         if timeout.is_zero() {
             return Err(exceeded());

@@ -76,7 +76,7 @@ impl ReflectionRequests {
                 return Ok(None);
             };
             let piece = piece
-                .map_err(|error| Error::new(ErrorKind::InvalidRequest, "the body broke off").with_source(error))?;
+                .map_err(|error| Error::new(ErrorKind::InvalidRequest, "the body is incomplete").with_source(error))?;
             let Ok(data) = piece.into_data() else { continue };
             self.frames.push(data);
             while let Some(request) = self.frames.next()? {

@@ -1,4 +1,4 @@
-//! Calls that are answered with one message.
+//! Calls with one reply message.
 
 use nuncio_model::{
     Part, Reply, TaskState,
@@ -43,7 +43,7 @@ async fn a_task_is_read_listed_and_canceled() {
 }
 
 #[tokio::test]
-async fn numbers_are_what_they_are_in_json() {
+async fn numbers_are_the_same_as_in_json() {
     let running = Running::start().await;
     let mut request = text("data");
     request.message.parts.push(Part::data(json!({"two": 2, "half": 0.5, "null": null})));
@@ -72,7 +72,7 @@ async fn active_extensions_are_named() {
 }
 
 #[tokio::test]
-async fn any_patch_of_the_version_will_do() {
+async fn any_patch_of_the_version_is_accepted() {
     let running = Running::start().await;
     let call = Outgoing::call(text("hello")).without("a2a-version").header("a2a-version", "1.0.1");
     running.client.send(call).await.outcome().unwrap();

@@ -1,4 +1,4 @@
-//! A client of HTTP/2 that hides nothing.
+//! A client of HTTP/2 that shows all details of a response.
 
 use std::{collections::BTreeMap, convert::Infallible, net::SocketAddr};
 
@@ -20,14 +20,14 @@ type Body = BoxBody<Bytes, Infallible>;
 #[derive(Clone)]
 pub(crate) struct Client(SendRequest<Body>);
 
-/// What to send.
+/// A request.
 pub(crate) struct Outgoing {
     path: String,
     headers: Vec<(&'static str, String)>,
     body: Body,
 }
 
-/// What came back, whole.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -59,7 +59,7 @@ impl Outgoing {
         Self::raw(proto::path(call.method()), framed(&message))
     }
 
-    /// A body as it is, to any path, with the headers that every call has.
+    /// A body without changes, to any path, with the headers of every call.
     pub(crate) fn raw(path: &str, body: impl Into<Bytes>) -> Self {
         let headers = [("content-type", "application/grpc"), ("te", "trailers"), ("a2a-version", "1.0")];
         Self {
@@ -141,7 +141,7 @@ impl Client {
 }
 
 impl Answer {
-    /// The outcome, wherever it stands; it must stand somewhere.
+    /// The outcome, from headers or trailers. One of these must have the outcome.
     pub(crate) fn outcome(&self) -> Result<(), Error> {
         assert_eq!(self.status, StatusCode::OK);
         assert_eq!(self.headers["content-type"], "application/grpc");
@@ -161,7 +161,7 @@ impl Answer {
         self.messages.iter().map(|message| proto::decode_event(message).unwrap()).collect()
     }
 
-    /// The metadata that the error came with.
+    /// The metadata of the error.
     pub(crate) fn facts(&self) -> BTreeMap<String, String> {
         self.error().metadata().clone()
     }

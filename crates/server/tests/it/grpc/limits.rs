@@ -38,14 +38,14 @@ async fn a_message_over_the_limit_exhausts_resources() {
         for answer in answers {
             assert_eq!((answer.code(), answer.error().kind()), (8, ErrorKind::PayloadTooLarge), "{size}");
             assert_eq!(answer.facts()["limit"], "body");
-            // It is of the message, without its frame.
+            // The limit is for the message without its frame.
             assert!(answer.error().message().contains("10000 bytes"), "{}", answer.error());
         }
     }
 }
 
 #[tokio::test]
-async fn the_limit_is_for_requests_and_an_answer_may_be_larger() {
+async fn the_limit_is_for_requests_and_a_reply_may_be_larger() {
     let running = with_limit(10_000).await;
     let answer = running.client.send(Outgoing::call(text("large 10000"))).await;
     answer.outcome().unwrap();
@@ -89,7 +89,7 @@ async fn a_deadline_ends_a_stream() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_says_when_to_try_again() {
+async fn an_unreachable_store_is_unavailable_with_retry_after() {
     let running = Running::of(engine().store(crate::store::away().await), |builder| builder).await;
     for call in [
         Outgoing::call(GetTaskRequest::new("t")),

@@ -1,4 +1,4 @@
-//! Calls that are refused, and how.
+//! Refused calls and their errors.
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
@@ -35,7 +35,7 @@ async fn an_unknown_method_is_unimplemented() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_spoken_is_refused_by_every_method() {
+async fn an_unsupported_version_is_refused_by_every_method() {
     let running = Running::with(|builder| builder.versions(Versions::only([Version::V1_0]))).await;
     for method in Method::ALL {
         let raw = || Outgoing::raw(proto::path(method), framed(b"")).without("a2a-version");
@@ -48,7 +48,7 @@ async fn a_version_that_is_not_spoken_is_refused_by_every_method() {
 }
 
 #[tokio::test]
-async fn a_service_is_of_its_version() {
+async fn a_service_belongs_to_its_version() {
     let running = Running::start().await;
     let old = || Outgoing::raw("/a2a.v1.A2AService/GetTask", framed(b"\x0a\x07tasks/x"));
     let answer = running.client.send(old()).await;
@@ -76,7 +76,7 @@ async fn wrong_fields_are_named() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_an_invalid_argument() {
+async fn an_invalid_message_is_an_invalid_argument() {
     let running = Running::start().await;
     let path = proto::path(Method::GetTask);
     for body in [&b""[..], b"\0\0\0\0\x09abc", b"\0\0\0\0\x01\xff", b"\x07\0\0\0\0", b"\0\0\0\0\0\0\0\0\0\0"] {
@@ -86,7 +86,7 @@ async fn what_is_no_message_is_an_invalid_argument() {
 }
 
 #[tokio::test]
-async fn compressed_messages_are_refused_with_what_would_do() {
+async fn compressed_messages_are_refused_with_the_supported_encoding() {
     let running = Running::start().await;
     let answer = running.client.send(Outgoing::call(text("hello")).header("grpc-encoding", "gzip")).await;
     assert_eq!(answer.code(), 12);
@@ -98,7 +98,7 @@ async fn compressed_messages_are_refused_with_what_would_do() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_unauthenticated() {
+async fn a_caller_without_credentials_is_unauthenticated() {
     let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
     let running = Running::with(|builder| builder.authenticator(tokens)).await;
     let call = || Outgoing::call(text("hello"));
@@ -111,7 +111,7 @@ async fn a_stranger_is_unauthenticated() {
 }
 
 #[tokio::test]
-async fn whoever_is_anonymous_is_challenged_for_the_extended_card() {
+async fn an_anonymous_caller_is_challenged_for_the_extended_card() {
     let tokens = Tokens::new().with("alice", "correct horse battery").unwrap().with_anonymous(true);
     let mut card = AgentCard::new("test", "Does what it is told.");
     card.capabilities.extended_agent_card = Some(true);
@@ -140,7 +140,7 @@ async fn http_1_is_refused_by_http() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_not_known_is_a_wrong_argument() {
+async fn an_unknown_tenant_is_an_invalid_argument() {
     let running = Running::start().await;
     let mut call = GetTaskRequest::new("t");
     call.tenant = Some("nope".into());

@@ -1,4 +1,4 @@
-//! The services beside A2A's: health and reflection.
+//! The other services: health and reflection.
 
 use std::time::Duration;
 
@@ -18,33 +18,33 @@ const NOT_SERVING: &[u8] = b"\x08\x02";
 const SERVICE_UNKNOWN: &[u8] = b"\x08\x03";
 
 /// `HealthCheckRequest { service }`.
-fn asks_after(path: &str, service: &str) -> Outgoing {
+fn health_request(path: &str, service: &str) -> Outgoing {
     let mut message = vec![0x0a, u8::try_from(service.len()).unwrap()];
     message.extend_from_slice(service.as_bytes());
     Outgoing::raw(path, framed(&message)).without("a2a-version")
 }
 
 #[tokio::test]
-async fn anybody_may_ask_whether_the_server_is_well() {
+async fn health_is_public() {
     let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
     let running = Running::with(|builder| builder.authenticator(tokens)).await;
     for service in ["", SERVICE, health::SERVICE] {
-        let answer = running.client.send(asks_after(health::CHECK, service)).await;
+        let answer = running.client.send(health_request(health::CHECK, service)).await;
         assert_eq!((answer.code(), &answer.messages[0][..]), (0, SERVING), "{service}");
     }
-    assert_eq!(running.client.send(asks_after(health::CHECK, "some.Other")).await.code(), 5);
+    assert_eq!(running.client.send(health_request(health::CHECK, "some.Other")).await.code(), 5);
     let path = reflection::PATHS[0];
     assert_eq!(running.client.send(Outgoing::raw(path, framed(b"\x3a\0"))).await.code(), 16);
 }
 
 #[tokio::test]
-async fn whoever_watches_is_told_when_the_server_begins_to_end() {
+async fn watchers_are_notified_of_the_shutdown() {
     let mut limits = Limits::default();
     limits.drain = Duration::from_millis(50);
     let mut running = Running::with(|builder| builder.limits(limits)).await;
     let client = running.client.clone();
-    let unknown = tokio::spawn(async move { client.send(asks_after(health::WATCH, "some.Other")).await });
-    let mut watch = running.client.open(asks_after(health::WATCH, SERVICE)).await.into_body();
+    let unknown = tokio::spawn(async move { client.send(health_request(health::WATCH, "some.Other")).await });
+    let mut watch = running.client.open(health_request(health::WATCH, SERVICE)).await.into_body();
     let first = watch.frame().await.unwrap().unwrap().into_data().unwrap();
     assert_eq!(first, framed(SERVING));
     running.stop();
@@ -56,7 +56,7 @@ async fn whoever_watches_is_told_when_the_server_begins_to_end() {
 }
 
 #[tokio::test]
-async fn tools_are_told_what_is_spoken() {
+async fn reflection_describes_the_services() {
     let running = Running::start().await;
     for path in reflection::PATHS {
         let questions = [framed(b"\x3a\0"), framed(b"\x1a\x13lf/a2a/v1/a2a.proto")].concat();
@@ -69,20 +69,20 @@ async fn tools_are_told_what_is_spoken() {
     }
 }
 
-/// Whoever asks is a stranger, and keeps nobody with a name from anything.
+/// The callers are not authenticated, and must not affect authenticated callers.
 #[tokio::test]
-async fn questions_for_the_health_take_nothing_from_callers() {
+async fn health_checks_do_not_count_in_the_limits_of_callers() {
     let mut limits = Limits::default();
     (limits.body, limits.body_bytes, limits.streams) = (10_000, 10_000, 1);
     let running = Running::with(|builder| builder.limits(limits)).await;
     let large = "x".repeat(100);
-    let unknown = running.client.send(asks_after(health::CHECK, &large)).await;
+    let unknown = running.client.send(health_request(health::CHECK, &large)).await;
     assert_eq!(unknown.code(), 5);
     let too_large = Outgoing::raw(health::CHECK, framed(&[0; 2_000])).without("a2a-version");
     assert_eq!(running.client.send(too_large).await.code(), 8);
     let mut watches = Vec::new();
     for _ in 0..3 {
-        let mut watch = running.client.open(asks_after(health::WATCH, "")).await.into_body();
+        let mut watch = running.client.open(health_request(health::WATCH, "")).await.into_body();
         assert_eq!(watch.frame().await.unwrap().unwrap().into_data().unwrap(), framed(SERVING));
         watches.push(watch);
     }

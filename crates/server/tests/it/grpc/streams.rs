@@ -1,4 +1,4 @@
-//! Calls that are answered with a stream.
+//! Calls with a stream of replies.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn is_completed(event: &StreamResponse) -> bool {
 }
 
 #[tokio::test]
-async fn begins_with_the_task_and_ends_with_its_end() {
+async fn a_stream_begins_with_the_task_and_ends_with_the_task() {
     let running = Running::start().await;
     let answer = running.client.send(stream("hello")).await;
     answer.outcome().unwrap();
@@ -59,7 +59,7 @@ async fn events_that_are_ready_share_a_frame_and_none_is_lost() {
     assert!(answer.pieces < 1000, "{} pieces", answer.pieces);
 }
 
-/// A task that is at work, with two events in its log.
+/// A working task with two events in its log.
 async fn silent(running: &Running) -> TaskId {
     let mut body = running.client.open(stream("silent")).await.into_body();
     let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
@@ -69,7 +69,7 @@ async fn silent(running: &Running) -> TaskId {
 }
 
 #[tokio::test]
-async fn resumes_behind_the_last_event_that_was_seen() {
+async fn a_stream_resumes_after_the_last_event() {
     let running = Running::start().await;
     let task = silent(&running).await;
     let subscribe = || Outgoing::call(SubscribeToTaskRequest::new(task.clone())).header("grpc-timeout", "200m");
@@ -96,7 +96,7 @@ async fn resumes_behind_the_last_event_that_was_seen() {
 }
 
 #[tokio::test]
-async fn places_are_told_within_events_to_who_asks() {
+async fn events_have_ids_if_the_client_requests_the_extension() {
     let running = Running::start().await;
     let plain = running.client.send(stream("chunks 100")).await;
     assert!(plain.headers.get("a2a-extensions").is_none());
@@ -110,14 +110,14 @@ async fn places_are_told_within_events_to_who_asks() {
 }
 
 #[tokio::test]
-async fn an_error_before_the_first_event_is_no_stream() {
+async fn an_error_before_the_first_event_has_no_stream() {
     let running = Running::start().await;
     let answer = running.client.send(Outgoing::call(SubscribeToTaskRequest::new("nothing"))).await;
     assert_eq!((answer.code(), answer.trailers.is_none()), (5, true));
 }
 
 #[tokio::test]
-async fn ends_with_unavailable_when_the_server_goes_away() {
+async fn a_stream_ends_with_unavailable_at_the_shutdown() {
     let mut limits = Limits::default();
     limits.drain = Duration::from_millis(50);
     let mut running = Running::with(|builder| builder.limits(limits)).await;
@@ -131,7 +131,7 @@ async fn ends_with_unavailable_when_the_server_goes_away() {
     let trailers = trailers.unwrap();
     let outcome = metadata::read_outcome(&trailers).unwrap();
     assert!(trailers.contains_key("last-event-id"));
-    // The engine fails the task of an agent that it cuts off, and its reader is told, or the server is gone before.
+    // The engine fails the task of an agent that it aborts. The reader gets this event, or the server ends before.
     assert!(outcome.is_ok() || outcome.is_err_and(|error| error.kind() == ErrorKind::Unavailable));
     running.end.await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! gRPC of 0.3, by clients that know of no other version and do not say theirs.
+//! gRPC of 0.3, for clients that know only 0.3 and declare no version.
 
 use nuncio_model::{Call, ErrorKind, Method, Reply, StreamResponse, TaskState, op};
 use nuncio_wire::{
@@ -71,7 +71,7 @@ async fn errors_have_the_codes_and_names_of_0_3() {
 }
 
 #[tokio::test]
-async fn the_service_is_known_where_its_version_is_spoken() {
+async fn the_service_is_known_if_its_version_is_enabled() {
     let mut question = vec![0x0a, u8::try_from(SERVICE.len()).unwrap()];
     question.extend_from_slice(SERVICE.as_bytes());
     let ask = || Outgoing::raw(health::CHECK, framed(&question)).without("a2a-version");
@@ -83,7 +83,7 @@ async fn the_service_is_known_where_its_version_is_spoken() {
 }
 
 #[tokio::test]
-async fn the_public_card_is_given_where_there_is_no_extended_one() {
+async fn without_an_extended_card_the_public_card_is_returned() {
     let running = running().await;
     let answer = running.client.send(outgoing(op::GetExtendedAgentCardRequest::default())).await;
     answer.outcome().unwrap();

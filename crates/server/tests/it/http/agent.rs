@@ -1,4 +1,4 @@
-//! An agent that does what the message says, and a server for it.
+//! An agent that executes the text of the message, and a server for the agent.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -13,7 +13,7 @@ use super::client::{Feed, Outgoing};
 pub(super) const EXTENSION: &str = "https://example.com/extensions/one/v1";
 pub(super) const OTHER: &str = "https://example.com/extensions/two/v1";
 
-/// A server at work, until it is dropped.
+/// A running server. The server ends when this value is dropped.
 pub(super) struct Running {
     pub(super) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -50,7 +50,7 @@ impl Running {
         Outgoing::new(self.address, method, path)
     }
 
-    /// A JSON-RPC request of version 1.0, to be sent.
+    /// A JSON-RPC request of version 1.0 that is not sent yet.
     pub(super) fn rpc(&self, method: &str, params: &Value) -> Outgoing {
         self.send("POST", "/").json(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
     }
@@ -72,7 +72,7 @@ impl Running {
         document["error"].take()
     }
 
-    /// The task that comes of a message.
+    /// The task of a message.
     pub(super) async fn task(&self, text: &str) -> Value {
         self.call("SendMessage", &message(text)).await["task"].take()
     }

@@ -1,4 +1,5 @@
-//! Large answers: counted while nobody reads them, shared by their readers, and the same on the wire as small ones.
+//! Large answers: counted until their client has read them, shared by their readers, and the same on the wire as small
+//! answers.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use super::{
     client::{Answer, Outgoing, Raw, reason, until},
 };
 
-/// More than the system takes of an answer that nobody reads.
+/// More bytes than the system buffers for a client that does not read.
 const LARGE: usize = 16 << 20;
 
 async fn limited(change: impl FnOnce(&mut Limits)) -> Running {
@@ -38,7 +39,7 @@ async fn large(running: &Running, name: &str) -> String {
     sent.json()["result"]["task"]["id"].as_str().unwrap().to_owned()
 }
 
-/// Sends a request whose answer begins well, and reads no more than its head.
+/// Sends a request with a successful answer, and reads only its head.
 async fn unread(running: &Running, name: &str, request: &str, body: &str) -> Raw {
     let mut raw = Raw::connect(running.address).await;
     raw.write(&format!(
@@ -62,7 +63,7 @@ fn is_refused(answer: &Answer, error: &Value, status: u16, limit: &str) {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_reads_are_counted_and_the_same_one_counts_once() {
+async fn unread_answers_are_counted_and_equal_answers_count_once() {
     let running = limited(|limits| {
         (limits.answer_bytes, limits.answer_bytes_per_caller) = (LARGE * 3 / 2, LARGE * 5 / 4);
     })
@@ -79,7 +80,7 @@ async fn answers_that_nobody_reads_are_counted_and_the_same_one_counts_once() {
     assert_eq!(reason(&refused.rest_error()), "RESOURCE_EXHAUSTED");
     let refused = get(&of_bob, "bob").fetch().await;
     is_refused(&refused, &refused.rest_error(), 503, "answer_bytes");
-    // Once it is read as a call, JSON-RPC says so with status 200.
+    // JSON-RPC reports an error of a call with status 200.
     let refused = running.rpc("GetTask", &json!({"id": of_bob})).by("bob").fetch().await;
     is_refused(&refused, &refused.json()["error"], 200, "answer_bytes");
     assert_eq!(running.send("GET", "/tasks?pageSize=1&historyLength=0").by("bob").fetch().await.status, 503);
@@ -90,7 +91,7 @@ async fn answers_that_nobody_reads_are_counted_and_the_same_one_counts_once() {
     until(async || get(&other, "alice").fetch().await.status == 200).await;
 }
 
-/// The message was taken: who is refused must not send it again.
+/// The message was accepted: a client must not repeat the message because of a refusal.
 #[tokio::test]
 async fn the_answer_to_a_message_waits_for_room() {
     let running = limited(|limits| limits.answer_bytes_per_caller = LARGE / 2).await;
@@ -137,9 +138,9 @@ async fn the_first_event_of_a_stream_counts_and_subscribers_share_it() {
     assert_eq!(last["statusUpdate"]["status"]["state"], "TASK_STATE_CANCELED");
 }
 
-/// Whatever is in it, and around it.
+/// With every content, and with every frame.
 #[tokio::test]
-async fn a_large_answer_says_what_a_small_one_says() {
+async fn a_large_answer_has_the_format_of_a_small_answer() {
     let running = Running::start().await;
     let text = "a \u{2028}\"\\\u{1}\n".repeat(20_000);
     let id = json!("\u{2028}");
@@ -162,14 +163,14 @@ async fn a_large_answer_says_what_a_small_one_says() {
     assert_eq!(event[1]["result"]["artifactUpdate"]["artifact"]["parts"][0]["text"], *text);
 }
 
-/// The server has one thread for everything, and reads four bodies of many megabytes.
+/// The server has one thread for all work, and reads four bodies of many megabytes.
 #[test]
 fn health_is_answered_while_large_bodies_are_read() {
     let of_server = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let of_clients = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let running = of_server.block_on(Running::start());
     of_clients.block_on(async {
-        // Just below `engine.values`.
+        // A little less than `engine.values`.
         let part = json!({"data": vec![json!({"name": "value".repeat(20), "other": [1, 2, 3]}); 40_000]});
         let params = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [part]}});
         let begun = Instant::now();

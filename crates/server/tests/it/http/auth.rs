@@ -1,4 +1,4 @@
-//! Who may call.
+//! Authentication of callers.
 
 use futures_util::future::BoxFuture;
 use http::request::Parts;
@@ -23,7 +23,7 @@ async fn secured() -> Running {
 }
 
 #[tokio::test]
-async fn strangers_are_challenged_in_the_shape_of_the_binding() {
+async fn callers_without_credentials_are_challenged_in_the_error_format_of_the_binding() {
     let running = secured().await;
     for header in [
         None,
@@ -51,7 +51,7 @@ async fn strangers_are_challenged_in_the_shape_of_the_binding() {
 }
 
 #[tokio::test]
-async fn every_path_but_the_card_and_health_is_behind_it() {
+async fn every_path_except_card_and_health_requires_credentials() {
     let running = secured().await;
     for path in ["/tasks", "/nowhere", "/tenant/tasks", "/tasks/x:subscribe", "/extendedAgentCard"] {
         assert_eq!(running.send("GET", path).fetch().await.status, 401, "{path}");
@@ -62,7 +62,7 @@ async fn every_path_but_the_card_and_health_is_behind_it() {
 }
 
 #[tokio::test]
-async fn callers_see_what_is_theirs() {
+async fn callers_see_only_their_own_tasks() {
     let running = secured().await;
     let sent = running.rpc("SendMessage", &message("ask")).header("authorization", "Bearer of-alice").fetch().await;
     let id = sent.json()["result"]["task"]["id"].as_str().unwrap().to_owned();
@@ -76,7 +76,7 @@ async fn callers_see_what_is_theirs() {
 }
 
 #[tokio::test]
-async fn the_extended_card_is_for_those_who_are_known() {
+async fn the_extended_card_is_for_authenticated_callers() {
     let versions = Versions::only([Version::V1_0]);
     let running =
         Running::with(|builder| builder.versions(versions).authenticator(tokens().with_anonymous(true))).await;
@@ -87,7 +87,7 @@ async fn the_extended_card_is_for_those_who_are_known() {
     assert_eq!((refused.status, &refused.json()["id"]), (401, &json!(1)));
     let known = running.send("GET", "/extendedAgentCard").header("authorization", "Bearer of-bob").fetch().await;
     assert_eq!(known.json()["description"], "Does more for those it knows.");
-    // It is for its caller alone; what is refused is for nobody.
+    // Only its caller may cache the card; a refusal is not cached.
     assert!(known.header("cache-control").starts_with("private, max-age="), "{known:?}");
     assert_eq!(refused.header("cache-control"), "");
     assert!(known.json()["supportedInterfaces"].as_array().unwrap().len() >= 2);
@@ -118,7 +118,7 @@ async fn an_open_agent_listens_on_loopback_alone() {
 }
 
 #[tokio::test]
-async fn a_card_that_not_every_client_can_read_is_not_served() {
+async fn a_card_that_some_clients_cannot_read_is_refused() {
     let params = |levels: usize| {
         let inner = (2..=levels).fold(json!(1), |inner, _| json!([inner]));
         Some(Box::new([("k".to_owned(), inner)].into_iter().collect()))
@@ -143,17 +143,17 @@ async fn a_card_that_not_every_client_can_read_is_not_served() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_an_error_that_names_it() {
+async fn an_occupied_port_is_an_error_with_the_address() {
     let running = Running::start().await;
     let error = Server::builder(engine().build()).bind(running.address).await.err().unwrap();
     assert_eq!(error.to_string(), format!("cannot listen on {}", running.address));
 }
 
-/// An authenticator of somebody else's, with a bug.
+/// A foreign authenticator with a bug.
 struct Broken;
 
 impl Authenticator for Broken {
-    // By hand, since one that is `async` panics only when it is polled.
+    // Not an `async fn`, because an `async fn` panics only when its future is polled.
     fn authenticate<'a, 'b, 'c>(&'a self, _: &'b Parts) -> BoxFuture<'c, Result<Principal, AuthError>>
     where
         'a: 'c,
@@ -177,7 +177,7 @@ async fn a_panic_costs_its_request_and_not_the_connection() {
 }
 
 #[tokio::test]
-async fn a_card_that_asks_for_credentials_is_refused_where_nothing_asks() {
+async fn a_card_that_requires_credentials_is_refused_by_an_open_server() {
     use nuncio_model::card::{AgentSkill, SecurityRequirement};
 
     let asking = || {
@@ -207,7 +207,7 @@ async fn a_card_that_asks_for_credentials_is_refused_where_nothing_asks() {
 }
 
 #[tokio::test]
-async fn secrets_are_not_guessed_at_speed() {
+async fn failed_logins_of_an_address_are_limited() {
     let options = |builder: nuncio_server::Builder| {
         let mut limits = nuncio_server::Limits::default();
         limits.failed_logins = 3;
@@ -225,7 +225,7 @@ async fn secrets_are_not_guessed_at_speed() {
         assert_eq!(ask("wrong", "192.0.2.1").await.status, 401);
     }
     for secret in ["wrong", "of-alice"] {
-        // What stands first is the client's own word.
+        // A client can send the first value.
         let refused = ask(secret, "198.51.100.7, 192.0.2.1").await;
         assert_eq!((refused.status, reason(&refused.rest_error())), (429, "RESOURCE_EXHAUSTED"), "{secret}");
         assert!(refused.header("retry-after").parse::<u64>().unwrap() <= 20);

@@ -1,4 +1,4 @@
-//! What a page in a browser can do to a server that lets callers in without credentials: nothing, at any door.
+//! Requests of a page in a browser to a server that accepts callers without credentials: every route refuses them.
 
 use bytes::Bytes;
 use http::Request;
@@ -16,14 +16,14 @@ use super::{
     client::{Answer, Outgoing, Raw},
 };
 
-/// A way in: verb, path, version in the head, body.
+/// A route: verb, path, version in the head, body.
 type Door = (&'static str, &'static str, Option<&'static str>, Value);
 
 fn rpc(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
-/// Every way in that begins work.
+/// All routes that start work.
 fn senders() -> Vec<Door> {
     let kinded = json!({"message": {
         "kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hi"}],
@@ -50,7 +50,7 @@ fn senders() -> Vec<Door> {
     ]
 }
 
-/// Every way in that reads, or needs no body.
+/// All routes that read, or need no body.
 fn readers() -> Vec<Door> {
     vec![
         ("GET", "/tasks", Some("1.0"), Value::Null),
@@ -75,7 +75,7 @@ fn at(running: &Running, (verb, path, version, body): &Door) -> Outgoing {
     if body.is_null() { outgoing } else { outgoing.json(body) }
 }
 
-/// The message of an error in the shape of the door's binding and version.
+/// The message of an error in the format of the route's binding and version.
 fn refused(door: &Door, answer: &Answer, status: u16) -> String {
     assert_eq!(answer.status, status, "{door:?}: {answer:?}");
     let document = answer.json();
@@ -93,7 +93,7 @@ async fn tasks(running: &Running) -> Value {
 }
 
 #[tokio::test]
-async fn a_body_without_a_json_media_type_is_refused_at_every_door() {
+async fn a_body_without_a_json_media_type_is_refused_on_every_route() {
     let running = Running::start().await;
     for door in senders() {
         for media_type in [
@@ -139,7 +139,7 @@ async fn a_request_without_a_body_needs_no_media_type() {
     }
 }
 
-/// Heads of requests that a page of another origin sends.
+/// Heads of requests from a page of another origin.
 const FOREIGN: [&[(&str, &str)]; 7] = [
     &[("origin", "https://evil.example")],
     &[("origin", "null")],
@@ -155,7 +155,7 @@ fn with(outgoing: Outgoing, headers: &[(&str, &str)]) -> Outgoing {
 }
 
 #[tokio::test]
-async fn foreign_pages_are_refused_at_every_door() {
+async fn foreign_pages_are_refused_on_every_route() {
     let running = Running::start().await;
     let doors = [senders(), readers()].concat();
     for door in &doors {
@@ -174,7 +174,7 @@ async fn foreign_pages_are_refused_at_every_door() {
 }
 
 #[tokio::test]
-async fn pages_of_named_origins_may_call_at_every_door() {
+async fn pages_of_named_origins_may_call_every_route() {
     for (named, origin) in
         [("https://app.example", "https://app.example"), ("*", "https://any.example"), ("null", "null")]
     {
@@ -189,7 +189,7 @@ async fn pages_of_named_origins_may_call_at_every_door() {
 }
 
 #[tokio::test]
-async fn what_is_public_is_answered_and_hidden_from_the_page_by_its_browser() {
+async fn public_routes_answer_and_the_browser_hides_the_answer() {
     let running = Running::start().await;
     for path in ["/.well-known/agent-card.json", "/.well-known/agent.json", "/healthz", "/readyz"] {
         for headers in FOREIGN {
@@ -200,7 +200,7 @@ async fn what_is_public_is_answered_and_hidden_from_the_page_by_its_browser() {
 }
 
 #[tokio::test]
-async fn an_open_server_on_this_machine_answers_for_the_names_of_this_machine() {
+async fn an_open_server_on_loopback_answers_for_local_names_only() {
     let options = |builder: Builder| {
         builder
             .public_url("https://public.example/a".parse().unwrap())
@@ -233,7 +233,7 @@ async fn an_open_server_on_this_machine_answers_for_the_names_of_this_machine() 
 }
 
 #[tokio::test]
-async fn a_host_is_read_from_the_address_of_a_request_too() {
+async fn a_host_in_the_address_of_a_request_is_checked_too() {
     let running = Running::start().await;
     for (target, host, status) in [
         ("http://evil.example/tasks", "localhost", "421"),
@@ -270,7 +270,7 @@ async fn a_host_is_read_from_the_address_of_a_request_too() {
 }
 
 #[tokio::test]
-async fn who_shows_credentials_is_no_page_and_who_shows_none_may_be() {
+async fn origins_are_checked_only_for_callers_without_credentials() {
     let tokens = || Tokens::new().with("alice", "of-alice").unwrap();
     let send = |running: &Running, headers: &[(&str, &str)]| {
         with(running.send("POST", "/message:send").json(&message("hi")), headers)
@@ -292,7 +292,7 @@ async fn who_shows_credentials_is_no_page_and_who_shows_none_may_be() {
 }
 
 #[tokio::test]
-async fn beyond_this_machine_hosts_are_checked_where_they_are_named() {
+async fn a_public_server_checks_hosts_if_hosts_are_configured() {
     let bind = async |options: fn(Builder) -> Builder| {
         let builder = options(Server::builder(engine().build()).allow_open(true));
         Running::serving(builder.bind("0.0.0.0:0").await.unwrap())

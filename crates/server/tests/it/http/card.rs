@@ -1,4 +1,4 @@
-//! The agent card: addresses, caching, and what it must never say.
+//! The agent card: addresses, caching, and values that must not be in a card.
 
 use nuncio_auth::Tokens;
 use nuncio_model::{
@@ -16,7 +16,7 @@ use super::{
 
 const PATH: &str = "/.well-known/agent-card.json";
 
-/// Where the newest version is spoken.
+/// The URLs of the newest version.
 fn urls(card: &Value) -> Vec<&str> {
     let interfaces = card["supportedInterfaces"].as_array().unwrap().iter();
     interfaces.filter(|it| it["protocolVersion"] == "1.0").map(|it| it["url"].as_str().unwrap()).collect()
@@ -27,13 +27,13 @@ async fn get(running: &Running, headers: &[(&str, &str)]) -> Answer {
     headers.iter().fold(get, |get, (name, value)| get.header(name, value)).fetch().await
 }
 
-/// A server that answers for every host, as one does that callers know by several names.
+/// A server that answers for every host, like a server with several names.
 async fn any_host() -> Running {
     Running::with(|builder| builder.allowed_hosts([AllowedHost::any()])).await
 }
 
 #[tokio::test]
-async fn it_lists_urls_on_its_own_origin_and_grpc_on_request() {
+async fn the_card_lists_urls_on_its_own_origin_and_grpc_on_request() {
     let running = Running::start().await;
     let card = get(&running, &[]).await.json();
     let origin = format!("http://127.0.0.1:{}", running.address.port());
@@ -70,7 +70,7 @@ async fn listing_all() -> Running {
 }
 
 #[tokio::test]
-async fn it_names_all_bindings_at_the_address_that_the_client_used() {
+async fn the_card_names_all_bindings_at_the_address_of_the_client() {
     let running = listing_all().await;
     let answer = get(&running, &[]).await;
     assert_eq!((answer.status, answer.media_type()), (200, "application/json"));
@@ -88,7 +88,7 @@ async fn it_names_all_bindings_at_the_address_that_the_client_used() {
 }
 
 #[tokio::test]
-async fn it_never_names_the_address_that_means_any() {
+async fn the_card_never_names_the_unspecified_address() {
     let running = listing_all().await;
     let local = format!("127.0.0.1:{}", running.address.port());
     for host in ["0.0.0.0:8080", "[::]:8080", "user@evil.test", "", "a b"] {
@@ -100,7 +100,7 @@ async fn it_never_names_the_address_that_means_any() {
 }
 
 #[tokio::test]
-async fn it_is_cached_by_a_strong_tag_of_its_content() {
+async fn the_card_has_a_strong_tag_of_its_content() {
     let running = any_host().await;
     let first = get(&running, &[]).await;
     let tag = first.header("etag").to_owned();
@@ -128,7 +128,7 @@ async fn it_is_cached_by_a_strong_tag_of_its_content() {
 }
 
 #[tokio::test]
-async fn it_takes_head_and_says_what_it_takes() {
+async fn the_card_answers_head_and_names_the_allowed_verbs() {
     let running = Running::start().await;
     let get = get(&running, &[]).await;
     let head = running.send("HEAD", PATH).fetch().await;
@@ -143,7 +143,7 @@ async fn it_takes_head_and_says_what_it_takes() {
 }
 
 #[tokio::test]
-async fn a_public_url_is_what_it_says_and_its_prefix_is_taken() {
+async fn the_public_url_is_in_the_card_and_its_prefix_is_routed() {
     let url = "https://agent.example/some/prefix/".parse().unwrap();
     let running = Running::with(|builder| builder.public_url(url).bindings(Binding::ALL)).await;
     let expected = ["https://agent.example/some/prefix/", "https://agent.example/some/prefix", "agent.example:443"];
@@ -162,7 +162,7 @@ async fn a_public_url_is_what_it_says_and_its_prefix_is_taken() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_believed_only_where_it_is_trusted() {
+async fn forwarded_headers_count_only_if_the_proxy_is_trusted() {
     let forwarded = [
         ("x-forwarded-proto", "https, http"),
         ("x-forwarded-host", "agent.example, inner"),
@@ -194,7 +194,7 @@ async fn a_proxy_is_believed_only_where_it_is_trusted() {
 }
 
 #[tokio::test]
-async fn it_declares_how_to_authenticate() {
+async fn the_card_declares_the_security_schemes() {
     let tokens = Tokens::new().with("alice", "made-up").unwrap();
     let running = Running::with(|builder| builder.authenticator(tokens)).await;
     let card = get(&running, &[]).await.json();
@@ -207,7 +207,7 @@ async fn it_declares_how_to_authenticate() {
 }
 
 #[tokio::test]
-async fn what_it_says_already_stands() {
+async fn existing_values_of_the_card_remain() {
     let mut with_interfaces = card();
     with_interfaces.supported_interfaces = vec![AgentInterface::new("https://elsewhere.example", "JSONRPC")];
     let running = Running::of(engine().card(with_interfaces).build(), |builder| builder).await;
@@ -219,15 +219,15 @@ async fn what_it_says_already_stands() {
 }
 
 #[test]
-fn what_cannot_be_a_public_url_says_why() {
+fn an_invalid_public_url_has_a_reason() {
     use nuncio_server::PublicUrl;
     for (url, reason) in [
         ("agent.example", "it must begin with https:// or http://"),
         ("ftp://agent.example", "it must begin with https:// or http://"),
-        ("https://0.0.0.0", "nobody can reach that host"),
-        ("https://0x0", "nobody can reach that host"),
-        ("https://agent.example/?a=b", "it must end with its path"),
-        ("https://agent.example/#a", "it must end with its path"),
+        ("https://0.0.0.0", "no client can reach the host"),
+        ("https://0x0", "no client can reach the host"),
+        ("https://agent.example/?a=b", "it must not have a query or a fragment"),
+        ("https://agent.example/#a", "it must not have a query or a fragment"),
         ("https://exa mple", "it is not a URL"),
     ] {
         let said = url.parse::<PublicUrl>().unwrap_err().to_string();
@@ -237,7 +237,7 @@ fn what_cannot_be_a_public_url_says_why() {
 }
 
 #[tokio::test]
-async fn capabilities_that_a_card_leaves_open_are_those_of_the_server() {
+async fn missing_capabilities_of_a_card_are_those_of_the_server() {
     let shown = async |card: AgentCard| {
         let running = Running::of(engine().card(card).build(), |builder| builder).await;
         let streams = running.rpc("SendStreamingMessage", &super::agent::message("hi")).fetch().await;

@@ -1,4 +1,4 @@
-//! The cards for readers of every version, in both places.
+//! The cards for readers of every version, at both paths.
 
 use nuncio_model::card::{AgentCardSignature, AgentInterface, binding};
 use nuncio_server::Binding;
@@ -22,13 +22,13 @@ async fn speaking(versions: Versions) -> Running {
     Running::with(|builder| builder.versions(versions)).await
 }
 
-/// The newest version whose readers look elsewhere or for other members.
+/// The newest version whose readers use another path or other members.
 fn older() -> Option<Version> {
     Version::ALL.iter().copied().rfind(|version| !version.is_declared())
 }
 
 #[tokio::test]
-async fn it_names_every_version_on_every_binding_newest_first() {
+async fn the_card_names_every_version_on_every_binding_newest_first() {
     let running = Running::with(|builder| builder.bindings(Binding::ALL)).await;
     let port = running.address.port();
     let mut expected = Vec::new();
@@ -50,7 +50,7 @@ async fn it_names_every_version_on_every_binding_newest_first() {
 }
 
 #[tokio::test]
-async fn it_is_of_the_newest_alone_where_that_alone_is_spoken() {
+async fn the_card_has_only_the_newest_version_if_only_that_version_is_enabled() {
     let running = speaking(Versions::only([Version::V1_0])).await;
     let card = get(&running, PATH).await.json();
     for member in ["url", "preferredTransport", "protocolVersion", "additionalInterfaces"] {
@@ -66,7 +66,7 @@ async fn it_is_of_the_newest_alone_where_that_alone_is_spoken() {
 }
 
 #[tokio::test]
-async fn readers_of_old_find_theirs_where_they_look() {
+async fn readers_of_older_versions_find_their_card_at_the_old_path() {
     if older().is_none() {
         return;
     }
@@ -86,7 +86,7 @@ async fn readers_of_old_find_theirs_where_they_look() {
 }
 
 #[tokio::test]
-async fn each_place_has_its_own_tag() {
+async fn each_path_of_the_card_has_its_own_tag() {
     if older().is_none() {
         return;
     }
@@ -106,7 +106,7 @@ async fn each_place_has_its_own_tag() {
 }
 
 #[tokio::test]
-async fn a_card_that_names_the_newest_alone_is_not_shown_as_another() {
+async fn a_card_with_only_the_newest_version_has_no_older_form() {
     let mut own = card();
     own.supported_interfaces = vec![AgentInterface::new("https://elsewhere.example", binding::JSONRPC)];
     let running = Running::of(engine().card(own).build(), |builder| builder).await;
@@ -115,7 +115,7 @@ async fn a_card_that_names_the_newest_alone_is_not_shown_as_another() {
 }
 
 #[tokio::test]
-async fn a_signed_card_stands_and_its_signature_goes_nowhere_else() {
+async fn a_signed_card_is_not_changed_and_has_no_older_form() {
     let mut signed = card();
     signed.supported_interfaces = Version::ALL
         .iter()

@@ -1,4 +1,4 @@
-//! A client of HTTP/1.1 that hides nothing, with a connection for each request.
+//! A client of HTTP/1.1 that shows all details of a response, with one connection for each request.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -17,14 +17,14 @@ use tokio::{
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What to send. The version is 1.0 unless it is said otherwise.
+/// A request. The version is 1.0 by default.
 pub(super) struct Outgoing {
     address: SocketAddr,
     request: http::request::Builder,
     body: Bytes,
 }
 
-/// What came back, whole.
+/// A complete response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -38,7 +38,7 @@ impl Outgoing {
         Self { address, request, body: Bytes::new() }.header("host", address.to_string()).header("a2a-version", "1.0")
     }
 
-    /// Sets a header, in place of one that is there.
+    /// Sets a header and replaces an existing value.
     pub(super) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         let name: http::HeaderName = name.parse().unwrap();
         let value = http::HeaderValue::from_bytes(value.as_ref()).unwrap();
@@ -46,7 +46,7 @@ impl Outgoing {
         self
     }
 
-    /// Adds a header to those that are there.
+    /// Adds a value to a header.
     pub(super) fn more(mut self, name: &str, value: &str) -> Self {
         let name: http::HeaderName = name.parse().unwrap();
         self.request.headers_mut().unwrap().append(name, value.parse().unwrap());
@@ -108,7 +108,7 @@ impl Answer {
         self.header("content-type")
     }
 
-    /// The error of HTTP+JSON, which has the status of the response.
+    /// The error of HTTP+JSON. The code of the error must equal the status of the response.
     pub(super) fn rest_error(&self) -> Value {
         assert_eq!(self.media_type(), "application/a2a+json");
         let mut document = self.json();
@@ -126,12 +126,12 @@ pub(super) fn reason(error: &Value) -> &str {
     details[0]["reason"].as_str().unwrap()
 }
 
-/// A stream that is read.
+/// A stream of events.
 pub(super) struct Feed {
     pub(super) headers: HeaderMap,
     body: Incoming,
     decoder: Decoder,
-    /// All that came, as it came.
+    /// All received bytes.
     pub(super) text: String,
 }
 
@@ -156,7 +156,7 @@ impl Feed {
         Some(if document.get("jsonrpc").is_some() { document["result"].take() } else { document })
     }
 
-    /// All events that are left.
+    /// All remaining events.
     pub(super) async fn rest(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -165,7 +165,7 @@ impl Feed {
         events
     }
 
-    /// All responses that are left.
+    /// All remaining responses.
     pub(super) async fn responses(&mut self) -> Vec<Value> {
         let mut responses = Vec::new();
         while let Some(response) = self.response().await {
@@ -175,7 +175,7 @@ impl Feed {
     }
 }
 
-/// A connection that is written and read byte by byte.
+/// A connection for single bytes.
 pub(super) struct Raw(TcpStream);
 
 impl Raw {
@@ -187,15 +187,15 @@ impl Raw {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// What comes until the server closes.
+    /// The received bytes until the server closes.
     pub(super) async fn read_to_end(&mut self) -> String {
         let mut text = Vec::new();
-        // A reset is an end too.
+        // A reset is an end, too.
         drop(timeout(TIMEOUT, self.0.read_to_end(&mut text)).await.expect("the connection stays open"));
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// What comes, up to this.
+    /// The received bytes up to `end`.
     pub(super) async fn read_until(&mut self, end: &str) -> String {
         let mut text = Vec::new();
         while !String::from_utf8_lossy(&text).contains(end) {
@@ -208,7 +208,7 @@ impl Raw {
     }
 }
 
-/// Waits until this is so.
+/// Waits until the condition is true.
 pub(super) async fn until(mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {

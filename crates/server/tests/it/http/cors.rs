@@ -3,7 +3,7 @@
 use super::{Running, agent::message};
 
 #[tokio::test]
-async fn no_page_may_call_unless_it_is_named() {
+async fn pages_may_not_call_unless_their_origin_is_configured() {
     let running = Running::start().await;
     for (path, status) in [("/.well-known/agent-card.json", 200), ("/tasks", 403)] {
         let answer = running.send("GET", path).header("origin", "https://evil.example").fetch().await;
@@ -13,7 +13,7 @@ async fn no_page_may_call_unless_it_is_named() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_named_may_call_without_the_browsers_credentials() {
+async fn a_page_of_a_configured_origin_may_call_without_the_browsers_credentials() {
     let running = Running::with(|builder| builder.cors(["https://app.example".parse().unwrap()])).await;
     let preflight = running
         .send("OPTIONS", "/message:send")
@@ -38,7 +38,7 @@ async fn a_page_that_is_named_may_call_without_the_browsers_credentials() {
 }
 
 #[tokio::test]
-async fn any_page_may_call_where_that_is_said_still_without_credentials() {
+async fn every_page_may_call_if_any_origin_is_configured_without_credentials() {
     let running = Running::with(|builder| builder.cors(["*".parse().unwrap()])).await;
     let answer = running.send("GET", "/tasks").header("origin", "https://any.example").fetch().await;
     assert_eq!(answer.header("access-control-allow-origin"), "*");

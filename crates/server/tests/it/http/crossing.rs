@@ -1,4 +1,4 @@
-//! One task, seen and used in several versions.
+//! One task that clients of several versions use.
 
 use axum::{Router, extract::State, http::HeaderMap, routing::post};
 use nuncio_push::{Dispatcher, Guard};
@@ -12,7 +12,7 @@ use super::{
     client::{Feed, reason, until},
 };
 
-/// A call of an older version, which declares none.
+/// A call of an older version, which declares no version.
 async fn older(running: &Running, method: &str, params: &Value) -> Value {
     let answer = running.rpc(method, params).without("a2a-version").fetch().await;
     assert_eq!((answer.status, answer.media_type()), (200, "application/json"), "{method}");
@@ -25,7 +25,7 @@ async fn older_stream(running: &Running, method: &str, params: &Value) -> Feed {
     running.rpc(method, params).without("a2a-version").open().await
 }
 
-/// Parameters of 0.3 that send this text, to a task where there is one.
+/// Parameters of 0.3 that send this text, to a task if `task` is set.
 fn message_0_3(task: Option<&Value>, text: &str) -> Value {
     let parts = json!([{"kind": "text", "text": text}]);
     let mut params = json!({"message": {"kind": "message", "messageId": "m-3", "role": "user", "parts": parts}});
@@ -35,7 +35,7 @@ fn message_0_3(task: Option<&Value>, text: &str) -> Value {
     params
 }
 
-/// Parameters of 0.1 that send this text to the task that the client calls this.
+/// Parameters of 0.1 that send this text to the task with this client-side id.
 fn message_0_1(id: &str, text: &str) -> Value {
     json!({"id": id, "sessionId": "s", "message": {"role": "user", "parts": [{"type": "text", "text": text}]}})
 }
@@ -48,7 +48,7 @@ async fn state_in_1_0(running: &Running, task: &Value) -> Value {
     running.call("GetTask", &id_of(task)).await["status"]["state"].take()
 }
 
-/// A task that is at work until it is canceled, begun in 1.0.
+/// A task, created in 1.0, that works until it is canceled.
 async fn at_work(running: &Running) -> Value {
     let mut params = message("silent");
     params["configuration"] = json!({"returnImmediately": true});
@@ -132,7 +132,7 @@ async fn a_task_of_0_1_is_everybodys_and_is_its_clients_under_the_clients_id() {
     assert_ne!(task["id"], "mine");
     assert_eq!(listed["totalSize"], 1);
 
-    // The same method is of the version that the task was begun in.
+    // The version of the task decides the version of a method that both versions have.
     let mine = older(&running, "tasks/get", &json!({"id": "mine"})).await;
     assert_eq!((&mine["id"], mine.get("kind")), (&json!("mine"), None));
     let theirs = older(&running, "tasks/get", &id_of(task)).await;
@@ -147,12 +147,12 @@ async fn a_task_of_0_1_is_everybodys_and_is_its_clients_under_the_clients_id() {
     assert_eq!(mine.pointer("/artifacts/0/parts/0").unwrap(), &json!({"type": "text", "text": "hello"}));
     assert_eq!(mine["history"].as_array().unwrap().len(), 5, "{mine}");
 
-    // And a finished task is reopened: another one behind the same id.
+    // A finished task is reopened: a new task has the same id.
     let again = older(&running, "tasks/send", &message_0_1("mine", "ask")).await;
     assert_eq!((&again["id"], &again["status"]["state"]), (&json!("mine"), &json!("input-required")));
     let listed = running.call("ListTasks", &json!({})).await;
     assert_eq!(listed["totalSize"], 2);
-    // With the webhook of the one before, under a name of its own.
+    // The webhook of the previous task remains, under its own name.
     let hook = older(&running, "tasks/pushNotification/get", &json!({"id": "mine"})).await;
     assert_eq!(hook["pushNotificationConfig"]["url"], "https://hooks.example/a");
     for task in listed["tasks"].as_array().unwrap() {
@@ -182,7 +182,7 @@ async fn many_first_messages_in_0_1_make_one_task() {
 }
 
 #[tokio::test]
-async fn each_webhook_of_a_task_is_told_in_the_version_of_its_registration() {
+async fn each_webhook_gets_the_format_of_its_registration() {
     let (told, mut notifications) = mpsc::unbounded_channel();
     let keep = async |State(told): State<mpsc::UnboundedSender<(String, HeaderMap, Value)>>,
                       axum::extract::Path(path): axum::extract::Path<String>,
@@ -236,7 +236,7 @@ async fn each_webhook_of_a_task_is_told_in_the_version_of_its_registration() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_switched_off_is_refused_by_name() {
+async fn a_disabled_version_is_refused_by_name() {
     let only = async |version| Running::with(|builder| builder.versions(Versions::only([version]))).await;
     let new = only(Version::V1_0).await;
     for (method, params) in [("message/send", message_0_3(None, "x")), ("tasks/send", message_0_1("x", "x"))] {
@@ -252,7 +252,7 @@ async fn a_version_that_is_switched_off_is_refused_by_name() {
     assert_eq!(answer["error"]["code"], -32009, "{answer}");
     assert!(answer["error"]["message"].as_str().unwrap().contains("version 1.0"), "{answer}");
 
-    // What a request is, and what it says that it is.
+    // The detected version of a request, and its declared version.
     let all = Running::start().await;
     let answer = all.rpc("message/send", &message_0_3(None, "x")).fetch().await.json();
     let told = answer["error"]["message"].as_str().unwrap();

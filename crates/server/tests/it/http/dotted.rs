@@ -1,4 +1,4 @@
-//! The `a2a.*` dialect from end to end: what comes in is its, what goes out is plain 1.0.
+//! The `a2a.*` dialect from end to end: requests are in the dialect, the results are plain 1.0.
 
 use nuncio_server::Tenants;
 use nuncio_wire::Versions;
@@ -17,12 +17,12 @@ fn example() -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// Sends a JSON-RPC request whose head says nothing.
+/// Sends a JSON-RPC request without service parameters in its head.
 async fn post(running: &Running, request: &Value) -> Answer {
     running.send("POST", "/").without("a2a-version").json(request).fetch().await
 }
 
-/// The result of a call of the dialect, whose version is among its params.
+/// The result of a call of the dialect with the version in its params.
 async fn call(running: &Running, method: &str, mut params: Value) -> Value {
     params["a2a-version"] = json!("1.0");
     let answer = post(running, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await;
@@ -36,7 +36,7 @@ fn message(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_request_of_the_example_is_carried_out() {
+async fn every_request_of_the_example_is_executed() {
     let running = Running::start().await;
     let mut requests =
         example()["cases"].as_array().unwrap().iter().map(|case| case["request"].clone()).collect::<Vec<_>>();
@@ -120,7 +120,7 @@ async fn a_task_is_watched_listed_and_canceled() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_version_is_refused_unless_one_is_lenient() {
+async fn a_call_without_a_version_is_refused_unless_the_server_is_lenient() {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "a2a.listTasks", "params": {}});
     let strict = Running::start().await;
     assert_eq!(reason(&post(&strict, &request).await.json()["error"]), "VERSION_NOT_SUPPORTED");

@@ -1,4 +1,4 @@
-//! The end of a server.
+//! The shutdown of a server.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ async fn with_drain(drain: Duration) -> Running {
 }
 
 #[tokio::test]
-async fn requests_and_turns_that_run_are_finished() {
+async fn running_requests_and_turns_complete() {
     let mut running = with_drain(Duration::from_secs(10)).await;
     let mut feed = running.stream("slow 300").await;
     feed.next().await.unwrap();
@@ -35,7 +35,7 @@ async fn requests_and_turns_that_run_are_finished() {
 }
 
 #[tokio::test]
-async fn nothing_new_is_accepted() {
+async fn new_connections_are_refused() {
     let mut running = with_drain(Duration::from_secs(10)).await;
     let feed = running.stream("slow 500").await;
     running.stop();
@@ -45,7 +45,7 @@ async fn nothing_new_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_quiet_stream_ends_at_once_and_is_told_to_come_back() {
+async fn a_silent_stream_ends_at_once_with_unavailable() {
     let mut running = with_drain(Duration::from_secs(10)).await;
     let task = running.task("ask").await;
     let mut feed = running.rpc("SubscribeToTask", &json!({"id": task["id"]})).open().await;
@@ -60,7 +60,7 @@ async fn a_quiet_stream_ends_at_once_and_is_told_to_come_back() {
 }
 
 #[tokio::test]
-async fn turns_that_do_not_end_are_cut_off_and_their_readers_told() {
+async fn turns_that_do_not_end_are_aborted_and_their_readers_get_an_error() {
     let mut running = with_drain(Duration::from_millis(200)).await;
     let mut feed = running.stream("silent").await;
     feed.next().await.unwrap();

@@ -1,4 +1,4 @@
-//! The envelope of JSON-RPC: what is no request, and how that is said.
+//! The envelope of JSON-RPC: bodies that are not requests, and their errors.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn request(members: &Value) -> String {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_a_parse_error_with_id_null() {
+async fn invalid_json_is_a_parse_error_with_id_null() {
     let running = Running::start().await;
     let cut_off = r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x""#;
     for body in ["{", "", "  ", "nonsense", "{'a':1}", cut_off, "\u{0}"] {
@@ -34,7 +34,7 @@ async fn what_is_not_json_is_a_parse_error_with_id_null() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_an_invalid_request() {
+async fn a_document_that_is_not_a_request_is_an_invalid_request() {
     let running = Running::start().await;
     for body in ["[]", "1", "\"text\"", "null", "true", "{}"] {
         let document = post(&running, body).await;
@@ -69,14 +69,14 @@ async fn wrong_parameters_are_named() {
 }
 
 #[tokio::test]
-async fn errors_of_the_protocol_have_their_reason() {
+async fn errors_of_the_protocol_have_a_reason() {
     let running = Running::start().await;
     let error = running.error("GetTask", &json!({"id": "no-such"})).await;
     assert_eq!((&error["code"], reason(&error)), (&json!(-32001), "TASK_NOT_FOUND"));
 }
 
 #[tokio::test]
-async fn the_id_comes_back_with_its_type() {
+async fn the_id_keeps_its_type() {
     let running = Running::start().await;
     for id in [json!(7), json!("7"), json!(0), json!(-1), json!(9_007_199_254_740_991_i64), json!(""), json!("a b/ç")]
     {
@@ -90,7 +90,7 @@ async fn the_id_comes_back_with_its_type() {
 }
 
 #[tokio::test]
-async fn a_notification_is_carried_out_and_not_answered() {
+async fn a_notification_is_executed_and_not_answered() {
     let running = Running::start().await;
     let mut params = message("hello");
     params["message"]["contextId"] = json!("of-a-notification");
@@ -106,7 +106,7 @@ async fn a_notification_is_carried_out_and_not_answered() {
 }
 
 #[tokio::test]
-async fn other_media_types_are_refused_and_json_by_any_name_is_taken() {
+async fn media_types_other_than_json_are_refused() {
     let running = Running::start().await;
     let sent = |media_type: &str| {
         running
@@ -127,7 +127,7 @@ async fn other_media_types_are_refused_and_json_by_any_name_is_taken() {
 }
 
 #[tokio::test]
-async fn the_root_takes_calls_by_post() {
+async fn the_root_accepts_post_only() {
     let running = Running::start().await;
     for verb in ["PUT", "DELETE", "PATCH"] {
         let answer = running.send(verb, "/").fetch().await;
@@ -145,7 +145,7 @@ async fn a_panic_of_the_agent_fails_its_task_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn errors_do_not_show_what_the_server_is_made_of() {
+async fn errors_do_not_reveal_internals() {
     let running = Running::start().await;
     for body in ["{".to_owned(), request(&json!({"id": {}})), request(&json!({"params": {"id": 5}}))] {
         let said = post(&running, body).await.to_string().to_lowercase();
@@ -156,7 +156,7 @@ async fn errors_do_not_show_what_the_server_is_made_of() {
 }
 
 #[tokio::test]
-async fn a_request_must_say_once_which_host_it_is_for() {
+async fn a_request_must_have_exactly_one_host() {
     let running = Running::start().await;
     for path in ["/", "/tasks", "/healthz"] {
         let none = running.send("GET", path).without("host").fetch().await;
@@ -170,7 +170,7 @@ async fn a_request_must_say_once_which_host_it_is_for() {
 }
 
 #[tokio::test]
-async fn a_compressed_body_is_refused_in_the_shape_of_the_binding() {
+async fn a_compressed_body_is_refused_in_the_error_format_of_the_binding() {
     let running = Running::start().await;
     let rpc = running.rpc("ListTasks", &json!({})).header("content-encoding", "gzip").fetch().await;
     assert_eq!((rpc.status, reason(&rpc.json()["error"])), (415, "CONTENT_TYPE_NOT_SUPPORTED"));
@@ -182,7 +182,7 @@ async fn a_compressed_body_is_refused_in_the_shape_of_the_binding() {
 }
 
 #[tokio::test]
-async fn a_body_ends_where_every_server_and_proxy_sees_its_end() {
+async fn ambiguous_transfer_codings_are_refused() {
     let running = Running::start().await;
     let ask = async |lines: &str| {
         let mut raw = Raw::connect(running.address).await;

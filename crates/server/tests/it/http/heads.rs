@@ -1,4 +1,4 @@
-//! The size of a request's head, which is counted as HTTP/2 counts it, over both versions of HTTP.
+//! The size of a request's head, which is counted as in HTTP/2 for both versions of HTTP.
 
 use bytes::Bytes;
 use http::Request;
@@ -17,7 +17,7 @@ use super::{
 
 const LIMIT: usize = 9_000;
 
-/// So far beyond the limit a head is not answered in the words of its binding any more.
+/// The excess over the limit from which the server does not answer in the error format of the binding.
 const BEYOND: usize = 64 * 1024;
 
 async fn running() -> Running {
@@ -26,12 +26,12 @@ async fn running() -> Running {
     Running::with(|builder| builder.limits(limits)).await
 }
 
-/// A line of a head as it is counted.
+/// The counted size of a header.
 fn line((name, value): (&str, &str)) -> usize {
     name.len() + value.len() + 32
 }
 
-/// What fills a head with these lines up to this size, as the value of `x-fill`.
+/// The value of `x-fill` with which a head with these lines has this size.
 fn fill(size: usize, lines: &[(&str, &str)]) -> String {
     let others: usize = lines.iter().copied().map(line).sum();
     "x".repeat(size - others - line(("x-fill", "")))
@@ -72,7 +72,7 @@ async fn http2(running: &Running, path: &str, content_type: &str, size: usize) -
 }
 
 #[tokio::test]
-async fn a_head_may_be_as_large_as_the_limit_and_not_a_byte_larger() {
+async fn a_head_at_the_limit_passes_and_one_byte_more_is_refused() {
     let running = running().await;
     let json = "application/json";
     for path in ["/tasks", "/healthz"] {
@@ -107,7 +107,7 @@ async fn a_head_far_beyond_the_limit_is_read_no_further() {
     let (status, body) = http2(&running, "/tasks", "application/json", LIMIT + BEYOND).await;
     assert_eq!((status, body.as_str()), (431, ""));
     let mut raw = Raw::connect(running.address).await;
-    // As much as is read, so that nothing is left unread when the connection is closed.
+    // As much as the server reads, so that no byte is unread when the connection is closed.
     let begin = "GET /tasks HTTP/1.1\r\nhost: localhost\r\nx-fill: ";
     raw.write(&format!("{begin}{}", "x".repeat(LIMIT + BEYOND - begin.len()))).await;
     let answer = raw.read_to_end().await;

@@ -1,4 +1,4 @@
-//! Whether the server lives and is ready.
+//! Liveness and readiness.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use nuncio_store::{SqliteOptions, SqliteStore};
 use super::{Running, agent};
 
 #[tokio::test]
-async fn it_says_that_it_lives_and_is_ready() {
+async fn the_server_is_live_and_ready() {
     let running = Running::start().await;
     for (path, text) in [("/healthz", "alive\n"), ("/readyz", "ready\n")] {
         let answer = running.send("GET", path).without("a2a-version").fetch().await;
@@ -19,9 +19,9 @@ async fn it_says_that_it_lives_and_is_ready() {
     }
 }
 
-/// A balancer that took such nodes out would take all of them.
+/// A load balancer that removed such nodes would remove all nodes.
 #[tokio::test]
-async fn without_its_bus_it_is_degraded_and_takes_requests() {
+async fn a_server_without_its_bus_is_degraded_and_accepts_requests() {
     let bus = Arc::new(LocalBus::new());
     let running = Running::of(agent::engine().bus(bus.clone()).build(), |builder| builder).await;
     let ready = async || {

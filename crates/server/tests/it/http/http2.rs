@@ -1,4 +1,4 @@
-//! JSON-RPC and HTTP+JSON over HTTP/2, which a client begins with when it knows.
+//! JSON-RPC and HTTP+JSON over HTTP/2 with prior knowledge.
 
 use std::time::{Duration, Instant};
 
@@ -79,7 +79,7 @@ async fn limited(change: impl FnOnce(&mut Limits)) -> Running {
     Running::with(|builder| builder.limits(limits)).await
 }
 
-/// What a client of HTTP/2 begins with, with settings of these bytes.
+/// The first bytes of an HTTP/2 client, with these settings.
 fn preface(settings: &[u8]) -> Vec<u8> {
     let length = u8::try_from(settings.len()).unwrap();
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &[0, 0, length, 4, 0, 0, 0, 0, 0], settings].concat()
@@ -92,7 +92,7 @@ async fn a_connection_without_a_request_is_closed() {
     for begin in [preface(&[]), unended_headers] {
         let (mut stream, begun) = (TcpStream::connect(running.address).await.unwrap(), Instant::now());
         stream.write_all(&begin).await.unwrap();
-        // It acknowledges nothing, so its farewell is not waited for for ever.
+        // The client does not acknowledge, so the server closes after a limited wait.
         let mut all = Vec::new();
         timeout(Duration::from_secs(20), stream.read_to_end(&mut all)).await.expect("still open").unwrap();
         assert!(begun.elapsed() >= Duration::from_millis(200));
@@ -115,7 +115,7 @@ async fn a_connection_is_closed_when_it_is_idle_and_not_while_a_stream_is_open()
 }
 
 #[tokio::test]
-async fn a_stream_that_is_not_read_is_reset_and_others_of_its_connection_go_on() {
+async fn an_unread_stream_is_reset_and_other_streams_continue() {
     let running = limited(|limits| limits.stall_time = Duration::from_millis(300)).await;
     let stream = TcpStream::connect(running.address).await.unwrap();
     let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -126,7 +126,7 @@ async fn a_stream_that_is_not_read_is_reset_and_others_of_its_connection_go_on()
     let unread = client.send("POST", "/message:stream", &message("stream 1000")).await;
     let large = client.send("POST", "/message:send", &message(&"x".repeat(100_000))).await;
     let silent = client.send("POST", "/message:stream", &message("silent")).await;
-    // As long as it takes to be late by far.
+    // Longer than the limit for unread data.
     tokio::time::sleep(Duration::from_secs(2)).await;
     for unread in [unread, large] {
         let error = timeout(Duration::from_secs(20), unread.into_body().collect()).await.expect("no end").unwrap_err();
@@ -139,7 +139,7 @@ async fn a_stream_that_is_not_read_is_reset_and_others_of_its_connection_go_on()
 }
 
 #[tokio::test]
-async fn who_reads_slowly_gets_all() {
+async fn a_slow_reader_gets_the_whole_answer() {
     let running = limited(|limits| limits.stall_time = Duration::from_millis(500)).await;
     let stream = TcpStream::connect(running.address).await.unwrap();
     let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -157,9 +157,9 @@ async fn who_reads_slowly_gets_all() {
     assert!(read > text.len() && begun.elapsed() > Duration::from_millis(600), "{read} in {:?}", begun.elapsed());
 }
 
-/// A large answer counts until its stream is reset, and no longer.
+/// A large answer counts until its stream is reset.
 #[tokio::test]
-async fn an_answer_that_is_left_unread_counts_no_more_when_its_stream_is_reset() {
+async fn an_unread_answer_is_released_when_its_stream_is_reset() {
     let running = limited(|limits| {
         (limits.stall_time, limits.answer_bytes) = (Duration::from_secs(3), 150_000);
     })
@@ -171,7 +171,7 @@ async fn an_answer_that_is_left_unread_counts_no_more_when_its_stream_is_reset()
     tokio::spawn(connection);
     let unread = Client(sender).send("POST", "/message:send", &message("repeat 200000")).await;
     assert_eq!(unread.status(), 200);
-    // Of another length, so that nothing is shared.
+    // Another length, so that the answers share no bytes.
     let other = running.task("repeat 100000");
     assert!(timeout(Duration::from_millis(100), other).await.is_err(), "it waits for room");
     let list = async || running.send("GET", "/tasks?pageSize=1").fetch().await.status;

@@ -1,11 +1,11 @@
-//! The root for GET: a page for people, and the way to the card for programs.
+//! The root for GET: a page for people, and a redirect to the card for programs.
 
 use nuncio_model::{AgentCard, card::AgentSkill};
 
 use super::{Running, agent::engine};
 
 #[tokio::test]
-async fn programs_are_sent_to_the_card() {
+async fn programs_are_redirected_to_the_card() {
     let running = Running::start().await;
     for (verb, accept) in [("GET", None), ("GET", Some("*/*")), ("GET", Some("application/json")), ("HEAD", None)] {
         let sent = running.send(verb, "/").without("a2a-version");
@@ -24,7 +24,7 @@ async fn programs_are_sent_to_the_card() {
 }
 
 #[tokio::test]
-async fn people_get_a_page_in_which_nothing_runs() {
+async fn people_get_a_page_without_scripts() {
     let mut card = AgentCard::new("<b>Evil</b> & \"co\"", "</title><script>alert(1)</script>\u{1b}");
     card = card.with_skill(AgentSkill::new("s", "<img src=x onerror=alert(1)>", "It's 'quoted'"));
     let running = Running::of(engine().card(card).build(), |builder| builder).await;
@@ -48,7 +48,7 @@ async fn people_get_a_page_in_which_nothing_runs() {
     assert!(!page.contains("<script") && !page.contains("<img") && !page.contains('\u{1b}'), "{page}");
     let head = running.send("HEAD", "/").header("accept", browser).fetch().await;
     assert_eq!((head.status, head.body.len()), (200, 0));
-    // A page of another origin may link to it, and another name than the server's may not be used.
+    // A page of another origin may link to the root, but a foreign host name is refused.
     let linked =
         running.send("GET", "/").header("accept", browser).header("sec-fetch-site", "cross-site").fetch().await;
     assert_eq!(linked.status, 200);

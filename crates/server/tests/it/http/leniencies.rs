@@ -1,4 +1,4 @@
-//! Mistakes of clients that are read all the same: one line in the log for each client and mistake.
+//! Mistakes of clients that the server accepts: one log line for each client and mistake.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use tracing_subscriber::{Layer, layer::SubscriberExt as _};
 
 use super::{Running, agent::message};
 
-/// The lines that were written, each as `mistake client`.
+/// The log lines in the form `mistake client`.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -65,12 +65,12 @@ async fn an_old_name_is_logged_once_for_each_client() {
     assert_eq!(lines.take(), ["old-name open one/1"]);
     call("two/1", &with_old_name("hello")).await;
     assert_eq!(lines.take(), ["old-name open two/1"]);
-    // Another mistake of the first client, and the first one once more, over another binding.
+    // Another mistake of the first client, and the first mistake again over another binding.
     let mut params = with_old_name("hello");
     params["message"]["role"] = json!("user");
     running.send("POST", "/message:send").header("user-agent", "one/1").json(&params).fetch().await;
     assert_eq!(lines.take(), ["enum-form open one/1"]);
-    // A path and a method of the dialect are read before the call.
+    // The server reads a path and a method of the dialect before the call.
     running.send("POST", "/messages").header("user-agent", "one/1").json(&message("hello")).fetch().await;
     running.rpc("a2a.sendMessage", &message("hello")).header("user-agent", "one/1").fetch().await;
     assert_eq!(lines.take(), ["dialect-path open one/1", "dotted-method open one/1"]);

@@ -18,7 +18,7 @@ async fn limited(change: impl FnOnce(&mut Limits)) -> Running {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
+async fn a_body_over_the_limit_is_413_in_the_error_format_of_the_binding() {
     let running = limited(|limits| limits.body = 1000).await;
     let large = message(&"x".repeat(1000));
     let rpc = running.rpc("SendMessage", &large).fetch().await;
@@ -38,9 +38,9 @@ async fn a_body_over_the_limit_is_413_in_the_shape_of_the_binding() {
     assert!(raw.read_until("\r\n\r\n").await.starts_with("HTTP/1.1 413 "));
 }
 
-/// A client that writes all of its body before it reads sees the answer, and not that the connection broke.
+/// A client that writes its whole body before it reads must get the answer, not a broken connection.
 #[tokio::test]
-async fn a_body_that_does_not_say_that_it_is_too_large_is_read_on_before_it_is_refused() {
+async fn an_oversized_body_without_a_length_is_read_before_it_is_refused() {
     let running = limited(|limits| limits.body = 1000).await;
     let mut raw = Raw::connect(running.address).await;
     raw.write(
@@ -65,7 +65,7 @@ async fn messages_of_many_megabytes_pass_by_default() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_given_up() {
+async fn a_body_that_does_not_arrive_times_out() {
     let running = limited(|limits| limits.body_time = Duration::from_millis(100)).await;
     for path in ["/", "/message:send"] {
         let mut raw = Raw::connect(running.address).await;
@@ -80,7 +80,7 @@ async fn a_body_that_does_not_come_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_closes_the_connection() {
+async fn a_head_that_does_not_arrive_closes_the_connection() {
     let running = limited(|limits| limits.head_time = Duration::from_millis(100)).await;
     for begin in ["", "G", "GET /tasks HTTP/1.1\r\nhost: localhost\r\nslow: ", "PRI * HTTP/2.0\r\n\r\nSM"] {
         let (mut raw, time) = (Raw::connect(running.address).await, Instant::now());
@@ -102,7 +102,7 @@ async fn an_idle_connection_is_closed_and_a_stream_is_not() {
 }
 
 #[tokio::test]
-async fn requests_that_are_too_many_at_once_are_503_and_health_is_not() {
+async fn concurrent_requests_over_the_limit_are_503_and_health_answers() {
     let running = limited(|limits| limits.requests = 1).await;
     let blocked = tokio::spawn(running.rpc("SendMessage", &message("silent")).fetch());
     until(async || running.send("GET", "/tasks").fetch().await.status == 503).await;
@@ -129,7 +129,7 @@ async fn connections_beyond_the_limit_wait() {
 }
 
 #[tokio::test]
-async fn one_address_cannot_hold_all_connections() {
+async fn connections_of_one_address_are_limited() {
     let running = limited(|limits| (limits.connections, limits.connections_per_address) = (3, 2)).await;
     let first = Raw::connect(running.address).await;
     let second = Raw::connect(running.address).await;
@@ -140,7 +140,7 @@ async fn one_address_cannot_hold_all_connections() {
         socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
         socket.connect(running.address)
     };
-    // Linux has all of 127.0.0.0/8 on its loopback interface.
+    // On Linux the whole range 127.0.0.0/8 is on the loopback interface.
     if cfg!(target_os = "linux") {
         let mut other = from("127.0.0.2").await.unwrap();
         tokio::io::AsyncWriteExt::write_all(&mut other, b"GET /healthz HTTP/1.0\r\n\r\n").await.unwrap();
@@ -158,7 +158,7 @@ async fn one_address_cannot_hold_all_connections() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_no_harm() {
+async fn bytes_that_are_not_http_do_no_harm() {
     let running = Running::start().await;
     for garbage in ["GET\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {
         let mut raw = Raw::connect(running.address).await;
@@ -169,16 +169,17 @@ async fn what_is_no_http_is_no_harm() {
     assert_eq!(running.send("GET", "/healthz").fetch().await.status, 200);
 }
 
-/// What may go by is said so over every binding (over gRPC by its own tests), wherever it is noticed.
+/// Every binding reports a temporary error with the time for a repetition, at every stage of a call. The tests of gRPC
+/// check gRPC.
 #[tokio::test]
-async fn a_store_that_is_away_says_when_to_try_again() {
+async fn an_unreachable_store_is_unavailable_with_retry_after() {
     let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
     let retry_delay = |error: &Value| {
         let details = error.get("data").or_else(|| error.get("details")).unwrap().as_array().unwrap();
         let retry = details.iter().find(|it| it["@type"] == "type.googleapis.com/google.rpc.RetryInfo").unwrap();
         retry["retryDelay"].clone()
     };
-    // A stream has not begun when its first event cannot be stored (STREAM-15).
+    // A stream has not begun if its first event cannot be stored (section 3.1.2 "Send Streaming Message").
     for (method, params) in
         [("GetTask", json!({"id": "t"})), ("SendMessage", message("hello")), ("SendStreamingMessage", message("hello"))]
     {
@@ -196,9 +197,9 @@ async fn a_store_that_is_away_says_when_to_try_again() {
     }
 }
 
-/// Over JSON-RPC, 0.3 has the error as the one event of a stream, as it has all that refuse one.
+/// Over JSON-RPC, 0.3 reports every error of a streaming call as the only event of a stream.
 #[tokio::test]
-async fn a_stream_that_cannot_begin_is_refused_in_versions_before_1_0_too() {
+async fn an_error_before_the_first_event_is_reported_in_older_versions_too() {
     let running = Running::of(engine().store(crate::store::away().await).build(), |builder| builder).await;
     let is_told = |error: &Value| error["message"].as_str().is_some_and(|told| told.contains("store is unavailable"));
 

@@ -24,7 +24,7 @@ fn message(text: &str) -> Value {
     json!({"message": {"kind": "message", "messageId": "m-1", "role": "user", "parts": parts}})
 }
 
-/// The kinds of all events, whether they are final, and their places.
+/// The kinds of all events, their `final`, and their ids.
 async fn seen(mut feed: Feed) -> Vec<(String, Option<bool>, Option<u64>)> {
     let shown = |event: &Event| {
         let document: Value = serde_json::from_str(&event.data).unwrap();
@@ -39,14 +39,14 @@ fn row(kind: &str, last: Option<bool>, place: u64) -> (String, Option<bool>, Opt
 }
 
 #[tokio::test]
-async fn results_are_bare_and_say_their_kind() {
+async fn results_have_no_wrapper_and_have_a_kind() {
     let running = Running::start().await;
     let task = call(&running, "message/send", &message("hello")).await;
     assert_eq!((&task["kind"], &task["status"]["state"]), (&json!("task"), &json!("completed")));
     assert_eq!(task["history"][0]["role"], "user");
     let read = call(&running, "tasks/get", &json!({"id": task["id"]})).await;
     assert_eq!(read["status"], task["status"]);
-    // The same task, in the newer version.
+    // The same task in the newer version.
     let newer = running.call("GetTask", &json!({"id": task["id"]})).await;
     assert_eq!(newer["status"]["state"], "TASK_STATE_COMPLETED");
     let direct = call(&running, "message/send", &message("direct hi")).await;
@@ -56,7 +56,7 @@ async fn results_are_bare_and_say_their_kind() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_a_final_event_and_is_taken_up_where_it_broke() {
+async fn a_stream_ends_with_a_final_event_and_can_be_resumed() {
     let running = Running::start().await;
     let whole = seen(ask(&running, "message/stream", &message("stream 3")).open().await).await;
     let end = row("status-update", Some(true), 6);
@@ -65,13 +65,13 @@ async fn a_stream_ends_with_a_final_event_and_is_taken_up_where_it_broke() {
 
     let task = call(&running, "message/send", &message("stream 3")).await;
     let again = ask(&running, "tasks/resubscribe", &json!({"id": task["id"]}));
-    // What it missed is no longer kept, so it gets the task, and its end once more.
+    // The missed events are no longer stored, so the reader gets the task and its last event again.
     let again = seen(again.header("last-event-id", "4").open().await).await;
     assert_eq!(again, [("task".to_owned(), None, None), ("status-update".to_owned(), Some(true), None)]);
 }
 
 #[tokio::test]
-async fn a_stream_that_the_end_of_the_server_cuts_says_so_and_is_not_final() {
+async fn a_stream_that_the_shutdown_ends_has_an_error_and_no_final_event() {
     let mut limits = nuncio_server::Limits::default();
     limits.drain = std::time::Duration::from_secs(10);
     let mut running = Running::with(|builder| builder.limits(limits)).await;
@@ -87,7 +87,7 @@ async fn a_stream_that_the_end_of_the_server_cuts_says_so_and_is_not_final() {
 }
 
 #[tokio::test]
-async fn a_question_is_a_final_event() {
+async fn input_required_is_a_final_event() {
     let running = Running::start().await;
     let events = seen(ask(&running, "message/stream", &message("ask")).open().await).await;
     let (kind, last, _) = events.last().unwrap();
@@ -95,7 +95,7 @@ async fn a_question_is_a_final_event() {
 }
 
 #[tokio::test]
-async fn a_task_that_has_ended_is_shown_once_more() {
+async fn a_subscription_to_an_ended_task_sends_the_task() {
     let running = Running::start().await;
     let task = call(&running, "message/send", &message("hello")).await;
     let again = ask(&running, "tasks/resubscribe", &json!({"id": task["id"]})).open().await;
@@ -130,7 +130,7 @@ async fn extensions_are_in_the_header_of_the_version() {
 }
 
 #[tokio::test]
-async fn who_asks_for_a_stream_of_0_3_is_refused_inside_one() {
+async fn a_streaming_call_of_0_3_is_refused_in_a_stream() {
     let running = Running::start().await;
     let call = |method| running.rpc(method, &json!({"id": "no-such-task"})).without("a2a-version");
     let answer = call("tasks/resubscribe").fetch().await;
@@ -146,12 +146,12 @@ async fn who_asks_for_a_stream_of_0_3_is_refused_inside_one() {
 }
 
 #[tokio::test]
-async fn a_method_of_0_1_whose_params_nobody_can_read_is_refused_in_0_1() {
+async fn a_method_of_0_1_with_invalid_params_is_refused_in_0_1() {
     let running = Running::start().await;
     let error = async |method: &str, params: Value| {
         ask(&running, method, &params).fetch().await.json()["error"]["data"]["fieldViolations"][0]["field"].clone()
     };
-    // 0.3 calls the task `taskId` there.
+    // 0.3 has the name `taskId` for this field.
     let hook = json!({"url": 7});
     let reads = async |params: Value| ask(&running, "tasks/pushNotification/set", &params).fetch().await.json();
     assert_eq!(
@@ -160,12 +160,12 @@ async fn a_method_of_0_1_whose_params_nobody_can_read_is_refused_in_0_1() {
     );
     assert_eq!(error("tasks/pushNotification/get", json!({})).await, "id");
     assert_eq!(reads(json!({"id": "t", "pushNotificationConfig": hook})).await["error"]["code"], -32602);
-    // With the params of 0.3 it is one of 0.3, and of a task that is not there.
+    // With the params of 0.3 the call is a call of 0.3, and its task does not exist.
     let params = json!({"taskId": "t", "pushNotificationConfig": {"url": "https://a.example"}});
     assert_eq!(reads(params).await["error"]["code"], -32001);
 }
 
-/// Refuses every address, as a guard does.
+/// Refuses every address, like an address guard.
 struct Nowhere;
 
 #[async_trait::async_trait]
@@ -176,7 +176,7 @@ impl nuncio_engine::PushGuard for Nowhere {
 }
 
 #[tokio::test]
-async fn a_webhook_that_is_refused_is_named_as_the_version_has_it() {
+async fn a_refused_webhook_has_the_field_name_of_the_version() {
     let engine = super::agent::engine().push_guard(std::sync::Arc::new(Nowhere)).build();
     let running = Running::of(engine, |builder| builder).await;
     let task = running.task("ask").await["id"].clone();

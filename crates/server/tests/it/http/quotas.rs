@@ -1,4 +1,4 @@
-//! Limits by caller: one at its limit does not affect another.
+//! Limits by caller: a caller at its limit does not affect other callers.
 
 use std::num::NonZeroU32;
 
@@ -34,7 +34,7 @@ impl By for Outgoing {
     }
 }
 
-/// Holds that an answer says: too much of yours, try again then.
+/// Asserts that an answer reports a limit of its caller and the time for a repetition.
 fn is_refused(answer: &Answer, error: &Value, limit: &str) {
     assert_eq!((answer.status, answer.header("retry-after")), (429, "1"), "{error}");
     assert_eq!(reason(error), "RESOURCE_EXHAUSTED");
@@ -45,7 +45,7 @@ fn is_refused(answer: &Answer, error: &Value, limit: &str) {
 }
 
 #[tokio::test]
-async fn requests_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
+async fn a_caller_over_its_request_limit_gets_429_and_others_continue() {
     let running = limited(|limits| limits.requests_per_caller = 1).await;
     let blocked = tokio::spawn(running.rpc("SendMessage", &message("silent")).by("alice").fetch());
     until(async || running.send("GET", "/tasks").by("alice").fetch().await.status == 429).await;
@@ -59,7 +59,7 @@ async fn requests_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn streams_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
+async fn a_caller_over_its_stream_limit_gets_429_and_others_continue() {
     let running = limited(|limits| (limits.streams_per_caller, limits.streams) = (1, 2)).await;
     let stream = |name: &str| running.send("POST", "/message:stream").json(&message("silent")).by(name);
     let of_alice = stream("alice").open().await;
@@ -76,7 +76,7 @@ async fn streams_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn bytes_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
+async fn a_caller_over_its_byte_limit_gets_429_and_others_continue() {
     let running = limited(|limits| {
         (limits.body, limits.body_bytes_per_caller, limits.body_bytes) = (1_000, 1_500, 2_200);
     })
@@ -104,14 +104,14 @@ async fn bytes_of_a_caller_that_are_too_many_are_429_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn a_caller_is_held_to_its_rate_and_told_when_to_come_again() {
+async fn a_caller_over_its_rate_gets_429_with_retry_after() {
     let one = |number| NonZeroU32::new(number).unwrap();
     let running = limited(|limits| limits.rate = Some(Rate { per_second: one(1), burst: one(3) })).await;
     let mut statuses = Vec::new();
     for _ in 0..4 {
         statuses.push(running.send("GET", "/tasks").by("alice").fetch().await.status);
     }
-    // Time may have passed for one of them.
+    // For one of the calls, time may have passed.
     assert_eq!(statuses[..3], [200; 3]);
     until(async || running.send("GET", "/tasks").by("alice").fetch().await.status == 429).await;
     let refused = running.send("GET", "/tasks").by("alice").fetch().await;
@@ -122,7 +122,7 @@ async fn a_caller_is_held_to_its_rate_and_told_when_to_come_again() {
 }
 
 #[tokio::test]
-async fn a_message_is_known_by_its_id_over_every_binding_and_version() {
+async fn duplicate_messages_are_recognized_over_every_binding_and_version() {
     let engine = engine().idempotency(Idempotency::Within(std::time::Duration::from_mins(10))).build();
     let running = of(engine, |_| {}).await;
     let rpc = running.rpc("SendMessage", &message("hello")).by("alice").fetch().await.json();

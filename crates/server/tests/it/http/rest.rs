@@ -39,7 +39,7 @@ async fn cancel_needs_neither_body_nor_media_type_and_a_body_needs_one() {
 }
 
 #[tokio::test]
-async fn subscribe_is_get_and_post() {
+async fn subscribe_accepts_get_and_post() {
     let running = Running::start().await;
     for verb in ["GET", "POST"] {
         let task = running.task("ask").await;
@@ -108,7 +108,7 @@ async fn head_is_get_without_a_body_and_opens_no_stream() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_a_400() {
+async fn an_invalid_request_is_a_400() {
     let running = Running::start().await;
     for body in ["{", "", "[]", "1", "null", "\"x\""] {
         for path in ["/message:send", "/message:stream"] {
@@ -180,7 +180,7 @@ async fn a_query_takes_the_short_name_of_a_state() {
 }
 
 #[tokio::test]
-async fn every_field_that_is_wrong_is_named() {
+async fn every_wrong_field_is_named() {
     let running = Running::start().await;
     let fields = |error: &Value| -> Vec<String> {
         let violations = error.get("details").or_else(|| error.get("data")).unwrap()[1]["fieldViolations"].clone();

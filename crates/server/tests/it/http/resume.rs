@@ -1,4 +1,4 @@
-//! Streams that go on where they broke (`docs/extensions/resume.md`).
+//! Streams that resume after a broken connection (`docs/extensions/resume.md`).
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use super::{
     client::{Answer, Feed, Outgoing, reason},
 };
 
-/// A server that keeps the events of tasks that have ended.
+/// A server that stores the events of ended tasks.
 async fn keeping() -> Running {
     Running::of(engine().store(Arc::new(MemoryStore::builder().keep_log(true).build())).build(), |it| it).await
 }
 
-/// The task of `stream 3`: it, three chunks, a last one, the end.
+/// The task of `stream 3`, which has six events: the task, three chunks, the last chunk, the end.
 async fn ended(running: &Running) -> String {
     running.task("stream 3").await["id"].as_str().unwrap().to_owned()
 }
 
 const END: u64 = 6;
 
-/// Every way to subscribe in 1.0.
+/// All ways to subscribe in 1.0.
 fn ways(running: &Running, id: &str) -> [Outgoing; 3] {
     let path = format!("/tasks/{id}:subscribe");
     let rpc = running.rpc("SubscribeToTask", &json!({"id": id}));
@@ -46,7 +46,7 @@ fn fact(error: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn the_card_declares_it_where_the_agent_streams() {
+async fn the_card_declares_resume_if_the_agent_streams() {
     let declared = async |running: Running| {
         let card = running.send("GET", "/.well-known/agent-card.json").fetch().await.json();
         let extensions = card["capabilities"]["extensions"].as_array().cloned().unwrap_or_default();
@@ -64,7 +64,7 @@ async fn the_card_declares_it_where_the_agent_streams() {
 }
 
 #[tokio::test]
-async fn exactly_the_events_after_the_cursor_come_by_either_name_of_it() {
+async fn exactly_the_events_after_the_cursor_arrive() {
     let running = keeping().await;
     let id = ended(&running).await;
     for last in 0..END {
@@ -78,7 +78,7 @@ async fn exactly_the_events_after_the_cursor_come_by_either_name_of_it() {
 }
 
 #[tokio::test]
-async fn what_readers_of_events_renew_by_themselves_wins() {
+async fn last_event_id_has_precedence() {
     let running = keeping().await;
     let id = ended(&running).await;
     for request in ways(&running, &id) {
@@ -92,7 +92,7 @@ async fn what_readers_of_events_renew_by_themselves_wins() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_is_none_or_beyond_the_end_is_refused() {
+async fn an_invalid_cursor_or_a_cursor_beyond_the_end_is_refused() {
     let running = keeping().await;
     let id = ended(&running).await;
     for (cursor, why) in
@@ -107,7 +107,7 @@ async fn a_cursor_that_is_none_or_beyond_the_end_is_refused() {
             }
         }
     }
-    // A reader that has seen the end is told what every other is.
+    // A reader that has seen the last event gets the same error as other readers.
     for request in ways(&running, &id) {
         let error = error_of(&request.header(PARAMETER, "6").fetch().await);
         assert_eq!((reason(&error), fact(&error)), ("UNSUPPORTED_OPERATION", &Value::Null));
@@ -115,7 +115,7 @@ async fn a_cursor_that_is_none_or_beyond_the_end_is_refused() {
 }
 
 #[tokio::test]
-async fn events_that_are_gone_are_an_error_that_says_so() {
+async fn deleted_events_are_an_error() {
     let running = Running::start().await;
     let id = ended(&running).await;
     for (request, status) in ways(&running, &id).into_iter().zip([400, 400, 200]) {
@@ -127,7 +127,7 @@ async fn events_that_are_gone_are_an_error_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_sent_again_to_resume_its_stream_is_not_taken() {
+async fn a_repeated_message_that_resumes_its_stream_is_not_executed_again() {
     let running = Running::start().await;
     let rpc = running.rpc("SendStreamingMessage", &message("stream 3")).header(PARAMETER, "2");
     let rest = running.send("POST", "/message:stream").json(&message("stream 3")).header("last-event-id", "2");
@@ -136,25 +136,25 @@ async fn a_message_that_is_sent_again_to_resume_its_stream_is_not_taken() {
         assert_eq!((reason(&error), fact(&error)), ("INVALID_PARAMS", &json!("invalid")));
     }
     assert_eq!(running.call("ListTasks", &json!({})).await["totalSize"], 0);
-    // It means nothing to calls that do not stream.
+    // Calls without a stream ignore the header.
     assert_eq!(running.rpc("ListTasks", &json!({})).header(PARAMETER, "?").fetch().await.status, 200);
 }
 
-/// The place that is told within an event.
+/// The id inside of an event.
 fn told(response: &Value) -> Option<&str> {
     let (_, event) = response.as_object().unwrap().iter().next().unwrap();
     event.get("metadata")?[URI]["eventId"].as_str()
 }
 
 #[tokio::test]
-async fn places_are_told_within_events_to_those_alone_who_ask() {
+async fn events_have_ids_only_if_the_client_requests_the_extension() {
     let running = Running::start().await;
     let task = running.task("ask").await;
     let subscribe = |asks| {
         let rpc = running.rpc("SubscribeToTask", &json!({"id": task["id"]}));
         if asks { rpc.header("a2a-extensions", URI) } else { rpc }
     };
-    // Several readers of each kind, so that what is encoded is shared.
+    // Several readers of each kind, so that the encoded bytes are shared.
     let mut feeds = Vec::new();
     for asks in [true, false, true, false] {
         let feed = subscribe(asks).open().await;
@@ -174,12 +174,12 @@ async fn places_are_told_within_events_to_those_alone_who_ask() {
         texts.push(feed.text);
     }
     assert_eq!((&texts[0], &texts[1]), (&texts[2], &texts[3]));
-    // What is kept does not have it.
+    // The stored event does not have the id.
     assert!(!running.call("GetTask", &json!({"id": task["id"]})).await.to_string().contains(URI));
 }
 
 #[tokio::test]
-async fn it_is_the_same_in_0_3() {
+async fn streams_of_0_3_resume_too() {
     let running = keeping().await;
     let id = ended(&running).await;
     let ask = || running.rpc("tasks/resubscribe", &json!({"id": id})).without("a2a-version");
@@ -198,7 +198,7 @@ async fn it_is_the_same_in_0_3() {
 }
 
 #[tokio::test]
-async fn in_0_1_artifacts_keep_their_numbers() {
+async fn streams_of_0_1_keep_the_numbers_of_artifacts() {
     let running = keeping().await;
     let parts = json!([{"type": "text", "text": "two artifacts"}]);
     let params = json!({"id": "mine", "message": {"role": "user", "parts": parts}});

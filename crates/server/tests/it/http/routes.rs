@@ -10,7 +10,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn more_can_be_served_on_the_same_port() {
+async fn additional_routes_share_the_port() {
     let routes = Router::new().route("/metrics", get(async || "up 1\n"));
     let running = Running::with(|builder| builder.routes(routes)).await;
     assert_eq!(&*running.send("GET", "/metrics").fetch().await.body, b"up 1\n");
@@ -21,7 +21,7 @@ async fn more_can_be_served_on_the_same_port() {
 }
 
 #[tokio::test]
-async fn a_router_serves_the_agent_elsewhere() {
+async fn the_agent_can_be_part_of_another_router() {
     let server = Server::builder(engine().build()).bind("127.0.0.1:0").await.unwrap();
     let router = Router::new().route("/mine", get(async || "mine")).merge(server.router());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -50,7 +50,7 @@ async fn a_direct_answer_is_one_event() {
 }
 
 #[tokio::test]
-async fn a_document_is_one_line_whatever_is_in_the_text() {
+async fn a_document_is_one_line_with_any_text() {
     let running = Running::start().await;
     let text = "a\nb\r\nc\rd\u{2028}e\u{2029}f\u{85}<>&ü\"\\";
     let mut feed = running.stream(text).await;
@@ -85,7 +85,7 @@ async fn errors_before_the_first_event_are_plain() {
 }
 
 #[tokio::test]
-async fn all_readers_see_the_same_and_one_that_leaves_ends_nobody() {
+async fn all_readers_get_the_same_events_and_a_disconnect_affects_no_other_reader() {
     let running = Running::start().await;
     let task = running.task("ask").await;
     let mut feeds = Vec::new();
@@ -105,7 +105,7 @@ async fn all_readers_see_the_same_and_one_that_leaves_ends_nobody() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_lets_its_task_run_on() {
+async fn a_disconnect_does_not_stop_the_task() {
     let running = Running::start().await;
     let mut feed = running.stream("slow 100").await;
     let id = feed.response().await.unwrap()["task"]["id"].clone();
@@ -131,7 +131,7 @@ async fn a_silent_stream_carries_comments() {
 }
 
 #[tokio::test]
-async fn small_frames_are_not_held_back() {
+async fn small_frames_are_sent_at_once() {
     let running = Running::start().await;
     let begin = Instant::now();
     for _ in 0..20 {
@@ -141,7 +141,7 @@ async fn small_frames_are_not_held_back() {
 }
 
 #[tokio::test]
-async fn streams_that_are_one_too_many_are_refused_and_leave_no_task() {
+async fn a_stream_over_the_limit_is_refused_and_creates_no_task() {
     let mut limits = Limits::default();
     limits.streams = 2;
     let running = Running::with(|builder| builder.limits(limits)).await;

@@ -1,4 +1,4 @@
-//! Tenants: in the path, in the body, and apart from each other.
+//! Tenants: in the path, in the body, and separate from each other.
 
 use nuncio_model::card::AgentInterface;
 use nuncio_server::Tenants;
@@ -15,7 +15,7 @@ async fn running() -> Running {
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_not_known_is_refused() {
+async fn an_unknown_tenant_is_refused() {
     let (none, named) = (Running::start().await, running().await);
     for running in [&none, &named] {
         for (verb, path) in [
@@ -53,7 +53,7 @@ async fn a_tenant_that_is_not_known_is_refused() {
         }
         assert_eq!(running.send("GET", "/tasks?tenant=").fetch().await.json()["totalSize"], 0);
     }
-    // A tenant that is known has the paths, which take other verbs.
+    // A path of a known tenant exists for other verbs.
     assert_eq!(named.send("DELETE", "/other/tasks/t").fetch().await.status, 405);
     let any = Running::with(|builder| builder.tenants(Tenants::any())).await;
     assert_eq!(any.send("GET", "/nope/tasks").fetch().await.status, 200);
@@ -99,7 +99,7 @@ async fn a_tenant_in_path_and_body_must_agree() {
 }
 
 #[tokio::test]
-async fn json_rpc_has_one_path() {
+async fn json_rpc_has_no_tenant_paths() {
     let running = Running::start().await;
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "ListTasks"});
     assert_eq!(running.send("POST", "/acme").json(&call).fetch().await.status, 404);

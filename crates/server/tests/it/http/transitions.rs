@@ -1,4 +1,4 @@
-//! `capabilities.stateTransitionHistory` of cards before 1.0, and what `tasks/get` gives of it.
+//! `capabilities.stateTransitionHistory` of cards before 1.0, and the history of statuses in `tasks/get`.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn states(task: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_task_that_is_read_with_its_history_has_its_statuses() {
+async fn a_task_with_history_has_its_statuses() {
     for (version, send, message) in rows() {
         let running = keeping().await;
         let task = call(&running, version, send, &message).await;

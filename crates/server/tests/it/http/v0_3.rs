@@ -1,4 +1,4 @@
-//! HTTP+JSON of 0.3, by clients that know of no other version and do not say theirs.
+//! HTTP+JSON of 0.3, for clients that know only 0.3 and declare no version.
 
 use nuncio_auth::Tokens;
 use nuncio_wire::{Version, Versions};
@@ -35,7 +35,7 @@ async fn a_message_is_sent_and_its_task_read() {
     assert_eq!(task["history"][0]["content"][0]["text"], "hello");
     let path = format!("/v1/tasks/{}", task["id"].as_str().unwrap());
     assert_eq!(&send(&running, "GET", &path).fetch().await.json(), task);
-    // A body as the text has it, of who has read nothing else.
+    // A body as in the text of the specification, for clients that follow only the text.
     let kinded = json!({"message": {
         "kind": "message", "messageId": "m-2", "role": "user", "parts": [{"kind": "text", "text": "hello"}],
     }});
@@ -70,14 +70,14 @@ async fn a_subscription_ends_when_the_task_needs_its_client() {
         post(&running, "/v1/message:send", &body).await;
         let responses = feed.responses().await;
         assert_eq!(responses.last().unwrap()["statusUpdate"]["final"], true);
-        // One that has ended is shown and no more.
+        // An ended task is sent once, and the stream ends.
         let mut feed = send(&running, verb, &path).open().await;
         assert_eq!(feed.responses().await[0]["task"]["status"]["state"], "TASK_STATE_COMPLETED");
     }
 }
 
 #[tokio::test]
-async fn webhooks_are_those_of_the_path_and_have_its_id() {
+async fn webhooks_have_the_task_id_of_the_path() {
     let running = running().await;
     let task = post(&running, "/v1/message:send", &message("ask")).await.json()["task"]["id"].clone();
     let task = task.as_str().unwrap();
@@ -107,7 +107,7 @@ async fn errors_have_the_statuses_and_bodies_of_0_3() {
 }
 
 #[tokio::test]
-async fn without_an_extended_card_there_is_the_public_one_and_an_error_in_json_rpc() {
+async fn without_an_extended_card_rest_returns_the_public_card_and_json_rpc_an_error() {
     let running = running().await;
     let answer = send(&running, "GET", "/v1/card").fetch().await;
     assert_eq!((answer.status, answer.json()["protocolVersion"].as_str()), (200, Some("0.3.0")), "{answer:?}");
@@ -125,7 +125,7 @@ async fn without_an_extended_card_there_is_the_public_one_and_an_error_in_json_r
 }
 
 #[tokio::test]
-async fn the_extended_card_is_like_the_public_one_and_has_the_schemes_of_the_proto() {
+async fn the_extended_card_has_the_schemes_of_the_proto() {
     let tokens = Tokens::new().with("alice", "correct horse battery").unwrap();
     let versions = Versions::only([Version::V0_3, Version::V1_0]);
     let running = Running::with(|builder| builder.versions(versions).authenticator(tokens)).await;
@@ -146,17 +146,17 @@ async fn the_extended_card_is_like_the_public_one_and_has_the_schemes_of_the_pro
     assert_eq!((&card["supportsAuthenticatedExtendedCard"], &card["protocolVersion"]), (&json!(true), &json!("0.3.0")));
 }
 
-/// A body as 0.3 has it, and not as 1.0 has it.
+/// Asserts that a body has the format of 0.3 and not the format of 1.0.
 fn is_of_0_3(answer: &Answer) -> bool {
     let body = answer.json();
     answer.media_type() == "application/json" && body["code"].is_i64() && body["message"].is_string()
 }
 
 #[tokio::test]
-async fn what_is_refused_before_there_is_a_call_is_refused_in_the_words_of_0_3() {
+async fn early_refusals_have_the_format_of_0_3() {
     let tokens = || Tokens::new().with("alice", "correct horse battery").unwrap();
     let bearer = ("authorization", "Bearer correct horse battery");
-    // Below its own path where there is more, and everywhere where there is nothing else.
+    // Below the path of 0.3 if the server speaks more versions, and at every path if the server speaks only 0.3.
     for (versions, path, of_0_3) in [
         (vec![Version::V0_3, Version::V1_0], "/v1/nowhere", true),
         (vec![Version::V0_3, Version::V1_0], "/nowhere", false),
@@ -174,13 +174,13 @@ async fn what_is_refused_before_there_is_a_call_is_refused_in_the_words_of_0_3()
     let running = Running::with(|builder| builder.authenticator(tokens())).await;
     let wrong = send(&running, "PUT", "/v1/message:send").header(bearer.0, bearer.1).fetch().await;
     assert_eq!((wrong.status, is_of_0_3(&wrong)), (405, true), "{wrong:?}");
-    // To whom says that it is of 1.0, `/v1` is a tenant.
+    // For a client that declares 1.0, `/v1` is a tenant.
     let tenant = running.send("GET", "/v1/tasks").fetch().await;
     assert_eq!((tenant.status, is_of_0_3(&tenant)), (401, false), "{tenant:?}");
 }
 
 #[tokio::test]
-async fn strangers_are_told_in_json_rpc_as_the_version_tells_it() {
+async fn missing_credentials_in_json_rpc_have_the_format_of_the_version() {
     let tokens = || Tokens::new().with("alice", "correct horse battery").unwrap();
     let told = async |versions: &[Version], says: Option<&str>| {
         let versions = Versions::only(versions.iter().copied());

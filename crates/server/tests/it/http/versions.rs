@@ -1,4 +1,4 @@
-//! Which version a request speaks, and its extensions.
+//! The version of a request, and its extensions.
 
 use nuncio_auth::Tokens;
 use nuncio_model::card::AgentExtension;
@@ -28,7 +28,7 @@ fn every_call() -> [(&'static str, Value); 11] {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_spoken_is_refused_on_every_operation() {
+async fn an_unsupported_version_is_refused_on_every_operation() {
     let running = Running::start().await;
     for version in ["99.0", "1.99", "nonsense"] {
         for (method, params) in every_call() {
@@ -46,7 +46,7 @@ async fn a_version_that_is_not_spoken_is_refused_on_every_operation() {
 }
 
 #[tokio::test]
-async fn a_missing_version_is_an_old_one_unless_that_is_allowed() {
+async fn a_missing_version_means_an_older_version_unless_the_server_is_lenient() {
     let strict = Running::with(|builder| builder.versions(Versions::only([nuncio_wire::Version::V1_0]))).await;
     let answer = strict.rpc("ListTasks", &json!({})).without("a2a-version").fetch().await;
     assert_eq!(reason(&answer.json()["error"]), "VERSION_NOT_SUPPORTED");
@@ -57,7 +57,7 @@ async fn a_missing_version_is_an_old_one_unless_that_is_allowed() {
 }
 
 #[tokio::test]
-async fn patch_digits_do_not_matter_and_the_query_may_say_it() {
+async fn patch_digits_are_ignored_and_the_query_may_declare_the_version() {
     let running = Running::start().await;
     for version in ["1.0", "1.0.1", "1.0.0"] {
         assert_eq!(running.send("GET", "/tasks").header("a2a-version", version).fetch().await.status, 200);
@@ -80,7 +80,7 @@ async fn patch_digits_do_not_matter_and_the_query_may_say_it() {
 }
 
 #[tokio::test]
-async fn extensions_that_are_active_are_named() {
+async fn active_extensions_are_named_in_the_response() {
     let running = Running::start().await;
     let unknown = "https://example.com/extensions/unknown/v1";
     let asked = |lists: &'static [&'static str]| {
@@ -104,7 +104,7 @@ async fn a_required_extension_must_be_declared() {
     let required =
         AgentExtension { uri: "https://example.com/required".to_owned(), required: true, ..Default::default() };
     demanding.capabilities.extensions.push(required);
-    // The extended card is for callers who are known.
+    // Only authenticated callers get the extended card.
     let tokens = Tokens::new().with("alice", "of-alice").unwrap();
     let running = Running::of(engine().card(demanding).build(), |builder| builder.authenticator(tokens)).await;
     let known = |call: Outgoing| call.header("authorization", "Bearer of-alice");
@@ -128,12 +128,12 @@ async fn a_required_extension_must_be_declared() {
     assert_eq!(call.fetch().await.status, 200);
     let call = known(running.send("GET", "/v1/card").without("a2a-version")).header("x-a2a-extensions", required);
     assert_eq!(call.fetch().await.status, 200);
-    // The public card says what is required.
+    // The public card declares the requirement.
     assert_eq!(running.send("GET", "/.well-known/agent-card.json").fetch().await.status, 200);
 }
 
 #[tokio::test]
-async fn a_version_that_is_no_text_or_two_is_refused() {
+async fn a_version_that_is_not_text_or_contradictory_is_refused() {
     let running = Running::start().await;
     let odd: [&[u8]; 6] = [b"1.0, 0.3", b"1.\xff", b"\xc3\xa9", b"1.0;q=1", b"v1.0", b"1"];
     for value in odd {
@@ -144,7 +144,7 @@ async fn a_version_that_is_no_text_or_two_is_refused() {
         assert_eq!(running.send("GET", "/tasks").header("a2a-version", value).fetch().await.status, 400);
         assert_eq!(running.send("GET", "/v1/card").header("a2a-version", value).fetch().await.status, 400);
     }
-    // Said twice is said once, and what contradicts itself is nothing.
+    // A repeated value counts once, and contradictory values are refused.
     let twice = |other| running.send("GET", "/tasks").more("a2a-version", other).fetch();
     assert_eq!(twice("1.0").await.status, 200);
     let refused = twice("0.3").await;
@@ -152,7 +152,7 @@ async fn a_version_that_is_no_text_or_two_is_refused() {
 }
 
 #[tokio::test]
-async fn who_is_refused_is_told_in_the_version_that_its_method_is_of() {
+async fn a_refusal_has_the_format_of_the_methods_version() {
     let running = Running::start().await;
     let told = async |method: &str, says: Option<&str>| {
         let call = running.rpc(method, &json!({})).without("a2a-version");
@@ -161,7 +161,7 @@ async fn who_is_refused_is_told_in_the_version_that_its_method_is_of() {
         assert!(error["message"].as_str().unwrap().contains("version"), "{error}");
         (error["code"].as_i64().unwrap(), error["data"].is_array())
     };
-    // -32009 means another thing in 0.1, so it is not said to who knows its methods, or says that it is of 0.1.
+    // -32009 has another meaning in 0.1. Clients that use the methods of 0.1, or declare 0.1, do not get this code.
     for (method, says, expected) in [
         ("SendMessage", None, (-32009, true)),
         ("SendMessage", Some("9.9"), (-32009, true)),

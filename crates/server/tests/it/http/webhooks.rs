@@ -1,4 +1,4 @@
-//! A server that delivers to webhooks while it runs.
+//! A running server delivers to webhooks.
 
 use axum::{Router, extract::State, http::HeaderMap, routing::post};
 use nuncio_push::{Dispatcher, Guard};
@@ -11,7 +11,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn what_is_owed_is_delivered_and_the_end_of_the_server_waits_for_it() {
+async fn the_shutdown_waits_for_deliveries() {
     let (told, mut notifications) = mpsc::unbounded_channel();
     let keep =
         async |State(told): State<mpsc::UnboundedSender<(HeaderMap, Value)>>, headers: HeaderMap, body: String| {
