@@ -17,13 +17,13 @@ pub use nuncio_model::{
 };
 
 #[cfg(feature = "client")]
-pub use nuncio_client::{AgentRef, Client, ClientError, Credential, Cursor, Watch};
+pub use nuncio_client::{AgentRef, Client, ClientError, Credential, Cursor, RemoteAgent, Watch};
 #[cfg(all(feature = "client", not(feature = "server")))]
 pub use nuncio_client::{FileBytes, Version};
 #[cfg(feature = "server")]
 pub use nuncio_engine::{Agent, AgentError, ArtifactWriter, Engine, MemoryStore, TaskStore, Turn};
 #[cfg(feature = "server")]
-pub use nuncio_server::{FileBytes, Server, Version, Versions};
+pub use nuncio_server::{FileBytes, Mount, Server, Version, Versions};
 #[cfg(feature = "postgres")]
 pub use nuncio_store::PostgresStore;
 #[cfg(feature = "sqlite")]

@@ -37,6 +37,7 @@ const ENDING: &[(&str, &[&str])] = &[
         &["Bill { dish: \"soup\", total: 36 }", "the data of the message is not as expected: missing field `guests`"],
     ),
     ("test_an_agent", &["which number?", "42"]),
+    ("one_port", &["billing: hello", "support: hello", "weather: hello"]),
     ("two_agents", &["asking the other agent", "\"FIRST \"", "+ \"WORK \"", "status completed \"that is the plan\""]),
     (
         "webhook",
