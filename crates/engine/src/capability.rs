@@ -73,7 +73,7 @@ pub(crate) fn check_media_types(card: &AgentCard, parts: &[Part]) -> Result<(), 
     Ok(())
 }
 
-/// Refuses a message whose client accepts none of the media types of the card and its skills (`acceptedOutputModes`,
+/// Refuses a message if its client accepts none of the media types of the card and its skills (`acceptedOutputModes`,
 /// section 3.2.2 "SendMessageConfiguration"). A card without media types can produce all types. All text is also
 /// `text/plain`. A client that accepts only `application/json` gets text, too: CrewAI sends this value with each
 /// message, and reads text.

@@ -177,11 +177,11 @@ pub(crate) struct Continuation {
 /// Whether a message enters the log.
 pub(crate) struct Acceptance {
     told: oneshot::Receiver<Result<Accepted, Error>>,
-    hook: Hook,
+    hook: AddedWebhook,
 }
 
 /// The webhook that came with a message to a task that was there, and the caller.
-type Hook = Option<Box<(Scope, Added)>>;
+type AddedWebhook = Option<Box<(Scope, Added)>>;
 
 impl Acceptance {
     /// Waits until the message is in the log. If the message is refused, the webhook that came with it goes.
@@ -196,7 +196,7 @@ impl Acceptance {
     }
 }
 
-async fn undo(shared: &Shared, hook: Hook) {
+async fn undo(shared: &Shared, hook: AddedWebhook) {
     if let Some(hook) = hook {
         let (scope, added) = *hook;
         added.undo(shared, &scope).await;

@@ -114,12 +114,12 @@ impl Incoming {
         })
     }
 
-    /// The command that brought the message, and whose sender waits for progress.
+    /// The command that brought the message. Its sender waits for progress.
     pub(crate) fn came_by(&self) -> Option<&CommandId> {
         self.command.as_ref().filter(|_| self.unsent.is_none())
     }
 
-    /// A message whose turn is repeated after a crash, as it was sent to this tenant.
+    /// A message for a repeated turn after a crash, as it was sent to this tenant.
     pub(crate) fn again(tenant: &Tenant, message: Message, sent: Sent, resumed: bool) -> Box<Self> {
         let tenant = Some(tenant.clone()).filter(|tenant| !tenant.is_empty());
         let Sent { configuration, metadata, extensions } = sent;

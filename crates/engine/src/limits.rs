@@ -19,7 +19,7 @@ pub struct Limits {
     /// The time that a blocking `SendMessage` waits for the first event of the agent. Then the task is created without
     /// an event. Until then the agent can answer with a bare message. 2 s.
     pub first_event_timeout: Duration,
-    /// The same for `SendStreamingMessage`, whose client waits for the first event. 300 ms.
+    /// The same for `SendStreamingMessage`. 300 ms.
     pub first_event_timeout_streaming: Duration,
     /// The time that a turn can go on after its last event: a bare message or the end of the task. Then the turn is cut
     /// off. 60 s.
@@ -45,7 +45,7 @@ pub struct Limits {
     /// refused. A store with ids in its keys may not accept longer ids: PostgreSQL accepts keys of about 2,700 bytes
     /// that contain several ids. 512.
     pub id_length: usize,
-    /// The memory of turns, in bytes: messages whose turn runs or waits, and tasks at work, plus 64 bytes per record. A
+    /// The memory of turns, in bytes: messages with a running or waiting turn, and tasks at work, plus 64 bytes per record. A
     /// further message is refused. A further event of the agent fails its task, but the end of a task is always
     /// accepted. Messages below 1 KiB and tasks below 16 KiB are not counted, because the number of turns limits them.
     /// 1 GiB.

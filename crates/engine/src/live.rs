@@ -79,7 +79,7 @@ pub(crate) struct LiveState {
     inbox: VecDeque<Control>,
     /// The number of messages of the runner that wait for their turn, or may wait.
     pub(crate) queued: usize,
-    /// The progress of the messages whose turn is not over, if the engine deduplicates messages.
+    /// The progress of the messages without an ended turn, if the engine deduplicates messages.
     pub(crate) turns_in_progress: Vec<(MessageId, TurnProgress)>,
     pub(crate) runner: Option<Waker>,
     /// The waker of the writer while it waits for slow readers.

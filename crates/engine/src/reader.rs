@@ -201,7 +201,7 @@ pub(crate) fn ended(state: &LiveState) -> Option<Result<Arc<Task>, Error>> {
 /// The key of error metadata for a message that is in the history of its task, but has no turn.
 pub(crate) const IN_HISTORY: &str = "messageInHistory";
 
-/// The error for a message whose task ended before the turn of the message. The message is in the history.
+/// The error for a message if its task ended before the turn of the message. The message is in the history.
 pub(crate) fn ended_before_its_turn(task: &Task) -> Error {
     Error::new(
         ErrorKind::UnsupportedOperation,

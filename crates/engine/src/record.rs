@@ -81,7 +81,7 @@ impl Record {
         Self::Update(Arc::new(StreamEvent::new(Some(sequence), response)))
     }
 
-    /// A message whose turn begins at once.
+    /// A message with a turn that begins at once.
     pub fn received(sequence: u64, message: Message) -> Self {
         Self::Received(Arc::new(Received { sequence, message, waits: false, sent: None }))
     }

@@ -46,7 +46,7 @@ pub(crate) struct Runner {
     leader: Option<Leader>,
     /// Accepted messages that wait for their turn.
     queue: VecDeque<Box<Incoming>>,
-    /// Staged messages, whose senders are notified after the commit.
+    /// Staged messages. Their senders are notified after the commit.
     staged: VecDeque<Box<Incoming>>,
     /// Commands of other nodes that arrived while no node owned the task.
     commands: Vec<Command>,

@@ -44,7 +44,7 @@ pub trait TaskStore: Send + Sync + 'static {
     ///
     /// `Conflict` if the log does not end at `expected`, or if the epoch is not the epoch of the task. `Duplicate` if
     /// there is no conflict, and a message id in [`Commit::remember`] is already remembered. Nothing is written in both
-    /// cases. A new task whose id and message id both exist can get either error. `Full` and `Unavailable` if the store
+    /// cases. If the id of a new task and a message id both exist, either error is possible. `Full` and `Unavailable` if the store
     /// cannot write; nothing is acknowledged then.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 
@@ -135,7 +135,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// if the task does not exist.
     async fn delete_push_config(&self, scope: &Scope, task: &TaskId, id: &PushConfigId) -> Result<bool, StoreError>;
 
-    /// Push configurations with pending records whose next attempt is due, longest due first.
+    /// Push configurations with pending records and a due attempt, longest due first.
     async fn due_pushes(&self, now: Timestamp, limit: usize) -> Result<Vec<DuePush>, StoreError>;
 
     /// The time at which the next pending push is due; the time can be in the past.
@@ -146,13 +146,13 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`due_pushes`](Self::due_pushes). A removed configuration is not an error.
     async fn settle_push(&self, settlement: PushSettlement) -> Result<(), StoreError>;
 
-    /// Deletes old tasks with all their data: tasks without a runner and without a pending push, whose status is older
+    /// Deletes old tasks with all their data: tasks without a runner and without a pending push, with a status older
     /// than a time. Returns the number of deleted tasks, which is lower than the limit only if no more tasks match.
     ///
     /// The cost depends on the number of deleted tasks and of scopes. Other writes continue meanwhile.
     async fn purge(&self, purge: &Purge) -> Result<usize, StoreError>;
 
-    /// Interrupted tasks in one of these states whose status is older than a time, oldest first.
+    /// Interrupted tasks in one of these states with a status older than a time, oldest first.
     async fn resting(&self, states: &[TaskState], before: Timestamp, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
     /// Deletes all tasks of a tenant, a caller or a context, or one task, in any state, with all their data. The

@@ -26,7 +26,7 @@ pub(crate) struct LogWriter {
     context: ContextId,
     batch: Vec<Record>,
     push_configs: Vec<PushConfig>,
-    /// Staged messages whose ids the store must remember.
+    /// The ids of staged messages that the store must remember.
     remember: Vec<MessageId>,
     acks: Vec<(CommandId, u64)>,
     /// The epoch under which this node owns the task; `None` before the claim.

@@ -7,7 +7,7 @@ use nuncio_model::{Error, ErrorKind, Reply, Scope, TaskPushNotificationConfig};
 use super::With;
 use crate::{push, shared::Shared, store::PushConfig};
 
-/// A webhook of a future task, whose id is given, is stored until the first message arrives.
+/// A webhook of a future task with a given id is stored until the first message arrives.
 pub(super) async fn call(
     shared: &Arc<Shared>,
     scope: Scope,

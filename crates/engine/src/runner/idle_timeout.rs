@@ -1,4 +1,4 @@
-//! Ends a turn whose agent has emitted no event for too long.
+//! Ends a turn after the agent has emitted no event for too long.
 
 use std::{
     future::Future as _,
@@ -69,7 +69,7 @@ impl Runner {
     }
 }
 
-/// The failure reason of a task whose client does not answer.
+/// The failure reason of a task without an answer of its client.
 pub(super) fn unanswered(time: &str) -> String {
     format!("the task waited for its client, and nobody answered within {time}")
 }

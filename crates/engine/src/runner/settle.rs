@@ -53,12 +53,12 @@ struct Given {
     sent: Sent,
 }
 
-/// The messages of a task whose turns were not over at the end of the log.
+/// The messages of a task without an ended turn at the end of the log.
 #[derive(Default)]
 struct Unfinished {
-    /// The message whose turn began last.
+    /// The message of the last turn.
     cut_off: Option<Given>,
-    /// The messages whose turns had not begun.
+    /// The messages without a turn.
     waiting: VecDeque<Given>,
 }
 
@@ -67,7 +67,7 @@ struct Unfinished {
 const FIRST: Portion = Portion::records(2);
 
 impl Unfinished {
-    /// Finds the messages of a task whose log ends at `end`. Reads the log if the task may have several messages, or
+    /// Finds the messages of a task with a log up to `end`. Reads the log if the task may have several messages, or
     /// the beginning of the log if the only message is to run again.
     async fn of(
         task: &Task,

@@ -33,7 +33,7 @@ pub struct Commit {
     pub snapshot: Option<Arc<Task>>,
     /// The push configurations of a new task. All records are pending for them.
     pub push_configs: Vec<PushConfig>,
-    /// Commands whose messages are in the records, each with the sequence number of its record. The commit acknowledges
+    /// Commands with a message in the records, each with the sequence number of its record. The commit acknowledges
     /// the commands.
     pub acks: Vec<(CommandId, u64)>,
     /// The ids of messages in the records that the store must remember.

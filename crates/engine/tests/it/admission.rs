@@ -127,7 +127,7 @@ async fn waiting_messages_are_limited_per_caller_and_in_total() {
     is_refused(of(&engine, &alice, more(&of_alice[0])).await, "queued_per_caller");
     of(&engine, &bob, more(&of_bob)).await.unwrap();
     is_refused(of(&engine, &bob, more(&of_bob)).await, "queued_in_all");
-    // A message whose turn begins no longer counts as waiting.
+    // After the begin of its turn, a message no longer counts as waiting.
     gate.add_permits(1);
     within(async {
         while of(&engine, &alice, more(&of_alice[0])).await.is_err() {

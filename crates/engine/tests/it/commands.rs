@@ -245,7 +245,7 @@ async fn a_message_to_a_task_without_an_owner_is_refused_when_no_turn_is_free() 
     assert_eq!(error.metadata()["limit"], "running_turns");
 }
 
-/// A task that a live node owns without a runner, as after a claim whose answer was lost.
+/// A task that a live node owns without a runner, as after a claim with a lost answer.
 #[tokio::test(start_paused = true)]
 async fn a_command_for_a_task_without_a_runner_has_it_settled() {
     let nodes = Nodes::new();

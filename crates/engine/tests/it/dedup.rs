@@ -51,7 +51,7 @@ impl Gated {
         (this, builder.idempotency(WINDOW))
     }
 
-    /// An agent whose turns do not wait.
+    /// An agent with turns that do not wait.
     fn open<F, R>(run: F) -> (Self, Engine)
     where
         F: Fn(Turn) -> R + Send + Sync + 'static,

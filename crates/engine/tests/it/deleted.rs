@@ -68,7 +68,7 @@ async fn end(mut events: EventStream) -> ErrorKind {
     .expect("nobody is told")
 }
 
-/// A message to a running task, whose sender waits for its turn.
+/// A message to a running task. The sender waits for the turn.
 async fn waits(engine: &Engine, task: &Task) -> JoinHandle<Result<Task, Error>> {
     let (sender, request) = (engine.clone(), follow(task, "more"));
     let waiting = tokio::spawn(async move {

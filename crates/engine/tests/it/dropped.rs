@@ -1,4 +1,4 @@
-//! Calls whose future is dropped after every possible number of polls. The task stays usable. A reader keeps the task
+//! Dropped futures of calls, after every possible number of polls. The task stays usable. A reader keeps the task
 //! in memory, so that the task is not loaded again from the store.
 
 use std::{future::Future, pin::pin, sync::Arc};

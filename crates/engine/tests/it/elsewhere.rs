@@ -92,7 +92,7 @@ async fn a_duplicate_after_a_takeover_is_answered_with_its_own_turn() {
     assert_eq!(asked(&within(again).await.unwrap()), "second");
 }
 
-/// A message without a turn gets an error. A message whose turn ends the task gets the task.
+/// A message without a turn gets an error. If the turn of a message ends the task, the message gets the task.
 #[tokio::test(start_paused = true)]
 async fn a_duplicate_on_another_node_without_a_turn_is_an_error() {
     let nodes = nodes();

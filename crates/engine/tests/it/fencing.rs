@@ -1,4 +1,4 @@
-//! A model of the ownership protocol of nodes, whose states are all visited: leases, claims, late commits, takeovers,
+//! A model of the ownership protocol of nodes, with a visit of every state: leases, claims, late commits, takeovers,
 //! commands, and runners that stop or disappear. The [`Rules`] define the duties of the store and the nodes. Each
 //! omitted rule violates a property, so each rule is necessary.
 

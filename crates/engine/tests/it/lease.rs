@@ -44,7 +44,7 @@ struct Node {
 }
 
 impl Node {
-    /// A node whose agent answers `now`, emits without end at `talk`, and is silent for all other messages.
+    /// A node with an agent that answers `now`, emits without end at `talk`, and is silent for all other messages.
     async fn of(memory: &SharedMemory, with: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
         let store = Arc::new(memory.node().await);
         let turns = Arc::<AtomicUsize>::default();
@@ -115,7 +115,7 @@ async fn assert_is_held_up(engine: &Engine, task: &Task, time: Duration) {
     assert_eq!(length().await, before, "the turn is held up");
 }
 
-/// The turn of a node whose store does not answer ends with the lease.
+/// If the store does not answer, the turn ends with the lease.
 async fn assert_is_cut_off(node: &Node) {
     assert_eq!(node.turns(), 1);
     node.store.stall(true);

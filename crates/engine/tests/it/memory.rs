@@ -175,7 +175,7 @@ fn is_refused(outcome: Result<Task, Error>, limit: &str) {
     assert_eq!(error.metadata()["limit"], limit);
 }
 
-/// An agent whose turns wait for a cancel, or for a permit of this gate.
+/// An agent with turns that wait for a cancel, or for a permit of this gate.
 fn waiting(change: impl FnOnce(&mut Limits)) -> (Engine, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 
 use crate::support::*;
 
-/// An engine whose first turn waits for the gate. The test defines the rest of each turn.
+/// An engine with a first turn that waits for the gate. The test defines the rest of each turn.
 fn gated<F, R>(limits: Limits, run: F) -> (Engine, Arc<Semaphore>)
 where
     F: Fn(Turn) -> R + Send + Sync + 'static,

@@ -20,7 +20,7 @@ async fn chunks(turn: &Turn, count: usize) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// An engine whose agent writes this number of chunks at each opening of the gate.
+/// An engine with an agent that writes this number of chunks at each opening of the gate.
 fn gated(store: &Arc<Rigged>, limits: Limits, count: usize) -> (Engine, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let opened = Arc::clone(&gate);

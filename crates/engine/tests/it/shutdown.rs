@@ -35,7 +35,7 @@ fn resuming() -> Engine {
     Engine::builder(Resumes).card(card).store(Rigged::new()).build()
 }
 
-/// An engine whose agent waits without end, after an event or without one.
+/// An engine with an agent that waits without end, after an event or without one.
 fn failing() -> Engine {
     let limits = {
         let mut limits = Limits::default();

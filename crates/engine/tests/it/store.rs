@@ -84,17 +84,17 @@ async fn eviction_starts_with_the_first_ended_then_the_first_interrupted_task() 
     store.commit(create("parked 1", TaskState::InputRequired)).await.unwrap();
     store.commit(create("ended 1", TaskState::Completed)).await.unwrap();
     store.commit(create("ended 2", TaskState::Failed)).await.unwrap();
-    assert_eq!(ids(&store).await, ["ended 2", "pending", "parked 1", "running"]);
+    assert_eq!(ids(&store).await, ["ended 2", "parked 1", "pending", "running"]);
     assert!(store.load(&scope, &"ended 1".into()).await.unwrap().is_none());
     store.commit(create("parked 2", TaskState::InputRequired)).await.unwrap();
-    assert_eq!(ids(&store).await, ["pending", "parked 1", "parked 2", "running"]);
+    assert_eq!(ids(&store).await, ["parked 1", "parked 2", "pending", "running"]);
     store.commit(create("parked 3", TaskState::InputRequired)).await.unwrap();
-    assert_eq!(ids(&store).await, ["pending", "parked 2", "parked 3", "running"]);
+    assert_eq!(ids(&store).await, ["parked 2", "parked 3", "pending", "running"]);
     let query = ListQuery { context: Some("context of parked 1".into()), page_size: 1, ..ListQuery::default() };
     assert_eq!(store.list(&scope, &query).await.unwrap().total, 0);
     assert!(matches!(store.commit(chunk("parked 1", 1)).await, Err(StoreError::Conflict)));
     store.commit(create("parked 1", TaskState::Working)).await.unwrap();
-    assert_eq!(ids(&store).await, ["pending", "parked 1", "parked 3", "running"]);
+    assert_eq!(ids(&store).await, ["parked 1", "parked 3", "pending", "running"]);
 }
 
 #[tokio::test]

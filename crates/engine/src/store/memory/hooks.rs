@@ -20,7 +20,7 @@ pub(super) struct Hook {
 }
 
 impl Hook {
-    /// A configuration whose records up to `delivered` are delivered.
+    /// A configuration with delivered records up to `delivered`.
     pub(super) fn new(config: TaskPushNotificationConfig, format: Option<Box<str>>, delivered: u64) -> Self {
         let id = config.id.clone().unwrap_or_default();
         Self { id, config, format, delivered, pending: delivered, attempts: 0, next_attempt: Timestamp::default() }

@@ -4,7 +4,7 @@ use uuid::{Uuid, fmt::Hyphenated};
 
 /// An id as the key of a sorted table.
 ///
-/// Generated ids are UUIDs of version 7, whose numbers grow with time. New tasks are therefore neighbors in the table,
+/// Generated ids are UUIDs of version 7, and their numbers grow with time. New tasks are therefore neighbors in the table,
 /// and an insert accesses memory that is still in the cache, whatever the size of the table. Hashes would be spread
 /// over the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
