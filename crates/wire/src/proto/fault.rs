@@ -10,7 +10,7 @@ pub(crate) struct Fault(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     kind: FaultKind,
     description: String,
     /// Other faults of the same message.
@@ -18,7 +18,7 @@ struct Inner {
 }
 
 #[derive(Debug)]
-enum Step {
+enum PathStep {
     Field(&'static str),
     Index(usize),
 }
@@ -50,18 +50,18 @@ impl Fault {
     /// Adds the field that contains the fault to the path.
     #[cold]
     pub(crate) fn inside(mut self, field: &'static str) -> Self {
-        self.each(&|path| path.push(Step::Field(field)));
+        self.each(&|path| path.push(PathStep::Field(field)));
         self
     }
 
     /// Adds the list index that contains the fault to the path.
     #[cold]
     pub(crate) fn at(mut self, index: usize) -> Self {
-        self.each(&|path| path.push(Step::Index(index)));
+        self.each(&|path| path.push(PathStep::Index(index)));
         self
     }
 
-    fn each(&mut self, change: &impl Fn(&mut Vec<Step>)) {
+    fn each(&mut self, change: &impl Fn(&mut Vec<PathStep>)) {
         change(&mut self.0.path);
         self.0.others.iter_mut().for_each(|other| other.each(change));
     }
@@ -111,13 +111,13 @@ impl Fault {
         let mut path = String::new();
         for step in self.0.path.iter().rev() {
             match step {
-                Step::Field(name) => {
+                PathStep::Field(name) => {
                     if !path.is_empty() {
                         path.push('.');
                     }
                     push_camel(&mut path, name);
                 }
-                Step::Index(index) => {
+                PathStep::Index(index) => {
                     path.push('[');
                     path.push_str(&index.to_string());
                     path.push(']');
