@@ -12,9 +12,9 @@ use nuncio_wire::{FileBytes, Version, card, dialect_with};
 use url::Url;
 
 use crate::{
-    choose::{Choice, Wanted, address, choose, has},
+    ambiguous,
+    choose::{Choice, Preferences, address, choose, has},
     client::Client,
-    doubt,
     error::ClientError,
     http::{Http, Secrets},
     reference::{self, AgentRef, InvalidReference},
@@ -237,7 +237,8 @@ impl ClientBuilder {
         let secrets = builder.secrets(origins, url).with_card(Some(shown.clone()));
         let http = Http::new(builder.http.clone());
         let withheld = choices.first().is_some_and(|choice| secrets.is_withheld_from(&choice.url));
-        let other = if builder.version.is_none() { doubt::other(&choices, &shown, &resolved.document) } else { None };
+        let other =
+            if builder.version.is_none() { ambiguous::other(&choices, &shown, &resolved.document) } else { None };
         let is_pinned = builder.version.is_some();
         let is_unclear = card::is_unclear(&resolved.document);
         let candidates = choices.into_iter().map(|choice| {
@@ -252,7 +253,7 @@ impl ClientBuilder {
         let mut candidates = candidates.collect::<Result<Vec<_>, _>>()?;
         if let Some(other) = other {
             let other = builder.candidate(&http, &secrets, other)?;
-            if doubt::is_spoken(&other).await {
+            if ambiguous::is_spoken(&other).await {
                 candidates = vec![other];
             }
         }
@@ -297,7 +298,7 @@ impl ClientBuilder {
     }
 
     fn choices(&self, resolved: &Resolved, meant: &[AgentInterface]) -> Result<Vec<Choice>, ClientError> {
-        let wanted = Wanted { bindings: &self.preferred, version: self.pinned() };
+        let wanted = Preferences { bindings: &self.preferred, version: self.pinned() };
         choose(&resolved.card, meant, &wanted, resolved.url.as_ref())
     }
 

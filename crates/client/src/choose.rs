@@ -22,7 +22,7 @@ pub(crate) struct Choice {
 
 /// What a user wants of an agent's interfaces.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct Preferences<'a> {
     /// The bindings that come first, in this order.
     pub(crate) bindings: &'a [Binding],
     /// The only version that will do.
@@ -38,7 +38,7 @@ pub(crate) struct Wanted<'a> {
 pub(crate) fn choose(
     card: &AgentCard,
     meant: &[AgentInterface],
-    wanted: &Wanted<'_>,
+    wanted: &Preferences<'_>,
     card_url: Option<&Url>,
 ) -> Result<Vec<Choice>, ClientError> {
     let mut found = candidates(&card.supported_interfaces, wanted, card_url);
@@ -68,7 +68,7 @@ pub(crate) fn choose(
 /// Those that can be spoken to, or could if their address were one.
 fn candidates(
     interfaces: &[AgentInterface],
-    wanted: &Wanted<'_>,
+    wanted: &Preferences<'_>,
     card_url: Option<&Url>,
 ) -> Vec<Result<Choice, ClientError>> {
     let candidate = |interface: &AgentInterface| {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn order(card: &AgentCard, preferred: &[Binding]) -> Vec<Binding> {
-        let wanted = Wanted { bindings: preferred, version: None };
+        let wanted = Preferences { bindings: preferred, version: None };
         let choices = choose(card, &[], &wanted, None).unwrap();
         choices.iter().map(|choice| choice.binding).collect()
     }
@@ -180,21 +180,21 @@ mod tests {
         choices.iter().map(|choice| choice.url.path()).collect()
     }
 
-    fn pinned(version: Version) -> Wanted<'static> {
-        Wanted { bindings: &[], version: Some(version) }
+    fn pinned(version: Version) -> Preferences<'static> {
+        Preferences { bindings: &[], version: Some(version) }
     }
 
     #[test]
     fn an_interface_without_a_version_comes_last_and_one_of_another_not_at_all() {
         let card =
             card(&[("http://a/1", "JSONRPC", ""), ("http://a/2", "JSONRPC", "9.9"), ("http://a/3", "JSONRPC", "1.0")]);
-        let choices = choose(&card, &[], &Wanted::default(), None).unwrap();
+        let choices = choose(&card, &[], &Preferences::default(), None).unwrap();
         assert_eq!(paths(&choices), ["/3", "/1"]);
     }
 
     #[test]
     fn a_card_without_a_spoken_interface_says_what_it_has() {
-        let wanted = Wanted::default();
+        let wanted = Preferences::default();
         let error = choose(&card(&[("ws://a", "WEBSOCKET", "1.0")]), &[], &wanted, None).unwrap_err().to_string();
         assert!(error.contains("WEBSOCKET 1.0 at ws://a; spoken here are versions 1.0"), "{error}");
     }
@@ -208,7 +208,7 @@ mod tests {
         named.insert(1, ("http://a/rest", "HTTP+JSON", "1.0"));
         let card = card(&named);
         let order = |bindings: &[Binding]| {
-            let wanted = Wanted { bindings, version: None };
+            let wanted = Preferences { bindings, version: None };
             let choices = choose(&card, &[], &wanted, None).unwrap();
             choices.iter().map(|it| it.url.path()[1..].to_owned()).collect::<Vec<_>>()
         };

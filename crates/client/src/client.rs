@@ -1,7 +1,7 @@
 //! The client: an agent's operations as methods.
 
-mod again;
 mod pages;
+mod resend;
 mod send;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,7 +21,7 @@ use nuncio_model::{
 use nuncio_wire::Version;
 use url::Url;
 
-pub(crate) use again::Again;
+pub(crate) use resend::Resend;
 pub use send::IntoSendMessage;
 
 use crate::{
@@ -48,9 +48,9 @@ use crate::{
 ///
 /// Clones share connections. Dropping the last one closes them; tasks go on.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     transport: Arc<dyn Caller>,
     interfaces: Option<Arc<Fallback>>,
     card: RwLock<Option<Arc<AgentCard>>>,
@@ -62,7 +62,7 @@ struct Inner {
 /// Calls with repetition of messages, as [`Client::request`] describes.
 impl Caller for Client {
     fn call(&self, request: Request) -> Calling<'_> {
-        Box::pin(async move { Ok(self.call_again(request).await?.0) })
+        Box::pin(async move { Ok(self.call_with_resend(request).await?.0) })
     }
 }
 
@@ -88,7 +88,7 @@ impl Client {
     /// A client of any other [`Caller`]: an engine of this process, a connection over a binding of your own, a test
     /// double.
     pub fn over(transport: impl Caller + 'static) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ClientState {
             transport: Arc::new(transport),
             interfaces: None,
             card: RwLock::default(),
@@ -105,7 +105,7 @@ impl Client {
         builder: &ClientBuilder,
     ) -> Self {
         let (card, card_url) = resolved.map_or((None, None), |resolved| (Some(resolved.card), resolved.url));
-        Self(Arc::new(Inner {
+        Self(Arc::new(ClientState {
             transport: interfaces.clone(),
             interfaces: Some(interfaces),
             card: RwLock::new(card),
@@ -178,14 +178,14 @@ impl Client {
     }
 
     /// Calls; and again, where that cannot do it twice. Gives the call, if it could be made once more.
-    async fn call_again(&self, request: Request) -> Result<(Reply, Option<Again>), Error> {
-        let Inner { transport, reconnect, .. } = &*self.0;
-        let again = Again::of(&request, self.card().as_deref(), self.version());
-        let reply = match (transport.call(request).await, &again) {
-            (Err(error), Some(again)) => again.send(&**transport, reconnect, error).await?,
+    async fn call_with_resend(&self, request: Request) -> Result<(Reply, Option<Resend>), Error> {
+        let ClientState { transport, reconnect, .. } = &*self.0;
+        let resend = Resend::of(&request, self.card().as_deref(), self.version());
+        let reply = match (transport.call(request).await, &resend) {
+            (Err(error), Some(resend)) => resend.send(&**transport, reconnect, error).await?,
             (outcome, _) => outcome?,
         };
-        Ok((reply, again))
+        Ok((reply, resend))
     }
 
     /// Sends a message and waits until the task has ended or is interrupted (section 3.1.1).
@@ -207,8 +207,8 @@ impl Client {
     /// begun is the last item of the [`Watch`].
     pub async fn send_stream(&self, message: impl IntoSendMessage) -> Result<Watch, ClientError> {
         let call = SendStreamingMessageRequest(message.into_send_message());
-        let (reply, again) = self.call_again(request(call.into())).await?;
-        Ok(self.watching(EventStream::try_from(reply)?, Progress::default(), again))
+        let (reply, resend) = self.call_with_resend(request(call.into())).await?;
+        Ok(self.watching(EventStream::try_from(reply)?, Progress::default(), resend))
     }
 
     /// Streams a task that exists (section 3.1.6): with a task's id from a snapshot of the task on, with a [`Cursor`]
@@ -340,14 +340,14 @@ impl Client {
         Ok(card)
     }
 
-    fn watching(&self, events: EventStream, progress: Progress, again: Option<Again>) -> Watch {
-        Watch::new(self.machine(Some(events), progress, again))
+    fn watching(&self, events: EventStream, progress: Progress, resend: Option<Resend>) -> Watch {
+        Watch::new(self.machine(Some(events), progress, resend))
     }
 
-    fn machine(&self, events: Option<EventStream>, progress: Progress, again: Option<Again>) -> Machine {
+    fn machine(&self, events: Option<EventStream>, progress: Progress, resend: Option<Resend>) -> Machine {
         let (transport, reconnect) = (self.0.transport.clone(), self.0.reconnect.clone());
         let resumes = self.card().is_some_and(|card| resume::is_declared(&card));
-        Machine::new(transport, reconnect, request, resumes, events, progress, again)
+        Machine::new(transport, reconnect, request, resumes, events, progress, resend)
     }
 }
 

@@ -25,10 +25,10 @@ use crate::{error::ClientError, failure::Failure, settings::HttpSettings};
 
 /// Speaks HTTP under one set of settings. Clones share connections.
 #[derive(Debug, Clone)]
-pub(crate) struct Http(Arc<Inner>);
+pub(crate) struct Http(Arc<HttpPool>);
 
 #[derive(Debug)]
-struct Inner {
+struct HttpPool {
     settings: HttpSettings,
     clients: [OnceLock<reqwest::Client>; 4],
 }
@@ -50,7 +50,7 @@ pub(crate) struct Outbound<'a> {
 
 impl Http {
     pub(crate) fn new(settings: HttpSettings) -> Self {
-        Self(Arc::new(Inner { settings, clients: Default::default() }))
+        Self(Arc::new(HttpPool { settings, clients: Default::default() }))
     }
 
     pub(crate) fn settings(&self) -> &HttpSettings {

@@ -11,10 +11,10 @@
 //! # Ok(()) }
 //! ```
 
+mod ambiguous;
 mod builder;
 mod choose;
 mod client;
-mod doubt;
 mod error;
 mod failure;
 mod http;

@@ -89,8 +89,8 @@ impl Poll {
                 Ok(task) => {
                     self.failures = 0;
                     self.wait = self.interval;
-                    self.is_over = (self.client.is_settled(task.state()) && !self.is_from_before(&task))
-                        || self.is_unknown_for_long(&task);
+                    self.is_over = (self.client.is_settled(task.state()) && !self.note_earlier_interruption(&task))
+                        || self.count_unknown(&task);
                     return Some(Ok(task));
                 }
                 Err(error) if is_transient(&error) && self.failures + 1 < MAX_FAILURES => {
@@ -108,7 +108,7 @@ impl Poll {
     }
 
     /// Whether a task was in the same state, which is not known, for all that it was asked.
-    fn is_unknown_for_long(&mut self, task: &Task) -> bool {
+    fn count_unknown(&mut self, task: &Task) -> bool {
         self.unknown = match self.unknown.take() {
             _ if task.state() != TaskState::Unspecified => None,
             Some((before, times)) if before == *task => Some((before, times + 1)),
@@ -118,7 +118,7 @@ impl Poll {
     }
 
     /// Whether a task is interrupted as it was before what is waited for.
-    fn is_from_before(&mut self, task: &Task) -> bool {
+    fn note_earlier_interruption(&mut self, task: &Task) -> bool {
         if !self.is_through {
             return false;
         }

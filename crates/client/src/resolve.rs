@@ -21,7 +21,7 @@ use crate::{
     reference::{AgentRef, Place, is_document},
     settings::HttpSettings,
 };
-use cache::{Cache, Kept};
+use cache::{Cache, CachedCard};
 
 /// Finds and keeps the cards of agents.
 ///
@@ -80,16 +80,16 @@ impl Resolver {
         for url in reference.candidates() {
             match self.fetch(&url, secrets).await {
                 Ok(resolved) => return Ok(resolved),
-                Err(Miss::Nothing(found)) => tried.push((url.to_string(), found)),
-                Err(Miss::Locked(found)) => {
+                Err(LookupError::Nothing(found)) => tried.push((url.to_string(), found)),
+                Err(LookupError::Locked(found)) => {
                     wants_credentials = true;
                     tried.push((url.to_string(), found));
                 }
-                Err(Miss::Invalid(error)) => {
+                Err(LookupError::Invalid(error)) => {
                     tried.push((url.to_string(), "no valid card".into()));
                     invalid.get_or_insert(error);
                 }
-                Err(Miss::Fatal(error)) => return Err(error),
+                Err(LookupError::Fatal(error)) => return Err(error),
             }
         }
         Err(invalid
@@ -101,7 +101,7 @@ impl Resolver {
         self.fetch(url, secrets).await.ok()
     }
 
-    async fn fetch(&self, url: &Url, secrets: &Secrets) -> Result<Resolved, Miss> {
+    async fn fetch(&self, url: &Url, secrets: &Secrets) -> Result<Resolved, LookupError> {
         // What a card says to one caller is not for others.
         let is_public = secrets.is_empty();
         let kept = if is_public { self.cache.get(url) } else { None };
@@ -139,17 +139,21 @@ impl Resolver {
         if !status.is_success() {
             let reason = status.canonical_reason().unwrap_or_default().to_ascii_lowercase();
             let found = format!("{} {reason}", status.as_u16()).trim().to_owned();
-            return Err(if status == StatusCode::UNAUTHORIZED { Miss::Locked(found) } else { Miss::Nothing(found) });
+            return Err(if status == StatusCode::UNAUTHORIZED {
+                LookupError::Locked(found)
+            } else {
+                LookupError::Nothing(found)
+            });
         }
         // A page at the agent's own address is none of a card; where a card should be, it is a bad one.
         let body = body.filter(|body| card::is_json_object(body) || is_document(Path::new(url.path())));
-        let Some(body) = body else { return Err(Miss::Nothing("not a JSON object".into())) };
+        let Some(body) = body else { return Err(LookupError::Nothing("not a JSON object".into())) };
         // So is any JSON there that has none of a card's members.
         if !is_document(Path::new(url.path())) && !card::resembles_card(&body) {
-            return Err(Miss::Nothing("JSON that is not a card".into()));
+            return Err(LookupError::Nothing("JSON that is not a card".into()));
         }
-        let card = Arc::new(card::read(url.as_str(), &body).map_err(Miss::Invalid)?);
-        let kept = Kept::new(card, body, &headers);
+        let card = Arc::new(card::read(url.as_str(), &body).map_err(LookupError::Invalid)?);
+        let kept = CachedCard::new(card, body, &headers);
         if is_public {
             self.cache.keep(url, &kept, &headers);
         }
@@ -158,7 +162,7 @@ impl Resolver {
 }
 
 /// Why one place gave no card.
-enum Miss {
+enum LookupError {
     /// There is something else, or nothing.
     Nothing(String),
     /// Credentials are wanted.
@@ -169,7 +173,7 @@ enum Miss {
     Fatal(ClientError),
 }
 
-impl From<ClientError> for Miss {
+impl From<ClientError> for LookupError {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::Transport(failure @ (Failure::Redirected { .. } | Failure::TooLarge { .. })) => {

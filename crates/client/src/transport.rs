@@ -3,6 +3,7 @@
 //! The events of a streaming call are those of one connection. [`Watch`](crate::Watch) resumes a stream that broke.
 
 pub(crate) mod fallback;
+mod full_answer;
 pub(crate) mod grpc;
 pub(crate) mod jsonrpc;
 mod link;
@@ -10,6 +11,5 @@ pub(crate) mod older;
 pub(crate) mod rest;
 mod sse;
 pub(crate) mod versioned;
-mod whole;
 
 pub(crate) use link::Link;

@@ -39,7 +39,7 @@ impl Answer {
     }
 
     /// It has told something: from here on the peer may be silent for no longer than a stream may that can be taken up.
-    pub(crate) fn has_told(&mut self) {
+    pub(crate) fn note_event(&mut self) {
         self.silence = self.silence.into_iter().chain(self.stall).min();
     }
 

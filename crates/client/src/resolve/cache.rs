@@ -18,11 +18,11 @@ const CAPACITY: usize = 256;
 
 /// Cards by their URL.
 #[derive(Debug, Default)]
-pub(super) struct Cache(Mutex<HashMap<Url, Kept>>);
+pub(super) struct Cache(Mutex<HashMap<Url, CachedCard>>);
 
 /// A card that was fetched.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct CachedCard {
     card: Arc<AgentCard>,
     document: Bytes,
     fresh_until: Option<Instant>,
@@ -30,7 +30,7 @@ pub(super) struct Kept {
     last_modified: Option<header::HeaderValue>,
 }
 
-impl Kept {
+impl CachedCard {
     /// A card that came with these headers.
     pub(super) fn new(card: Arc<AgentCard>, document: Bytes, headers: &HeaderMap) -> Self {
         Self {
@@ -61,12 +61,12 @@ impl Kept {
 }
 
 impl Cache {
-    pub(super) fn get(&self, url: &Url) -> Option<Kept> {
+    pub(super) fn get(&self, url: &Url) -> Option<CachedCard> {
         self.lock().get(url).cloned()
     }
 
     /// Keeps what was fetched, if it may be kept.
-    pub(super) fn keep(&self, url: &Url, kept: &Kept, headers: &HeaderMap) {
+    pub(super) fn keep(&self, url: &Url, kept: &CachedCard, headers: &HeaderMap) {
         let mut cards = self.lock();
         if Directives::of(headers).no_store {
             cards.remove(url);
@@ -82,7 +82,7 @@ impl Cache {
     }
 
     /// Keeps a card on that has not changed.
-    pub(super) fn refresh(&self, url: &Url, mut kept: Kept, headers: &HeaderMap) -> Kept {
+    pub(super) fn refresh(&self, url: &Url, mut kept: CachedCard, headers: &HeaderMap) -> CachedCard {
         kept.fresh_until = Directives::of(headers).fresh_until();
         if let Some(etag) = headers.get(header::ETAG) {
             kept.etag = Some(etag.clone());
@@ -91,7 +91,7 @@ impl Cache {
         kept
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Url, Kept>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Url, CachedCard>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,7 +18,7 @@ use nuncio_wire::{
     status,
 };
 
-use super::{Link, whole::Whole};
+use super::{Link, full_answer::FullAnswer};
 use crate::{
     failure::{Failure, PeerCode},
     http::{Answer, Outbound, Piece},
@@ -80,7 +80,7 @@ impl Grpc {
         if answer.status.is_success() {
             return Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer is not gRPC");
         }
-        Whole::of(answer, self.link.max_message()).await.map_or_else(|error| error, |whole| whole.refusal())
+        FullAnswer::of(answer, self.link.max_message()).await.map_or_else(|error| error, |full| full.refusal())
     }
 }
 
@@ -153,7 +153,7 @@ impl Messages {
                     self.frames.push(data);
                     while let Some(message) = self.frames.next().map_err(|error| self.unreadable(error))? {
                         self.ready.push_back(message);
-                        self.answer.has_told();
+                        self.answer.note_event();
                     }
                 }
                 Some(Piece::Trailers(trailers)) => {

@@ -10,7 +10,7 @@ use nuncio_wire::{
 };
 use serde::Deserialize;
 
-use super::{Link, sse, whole::Whole};
+use super::{Link, full_answer::FullAnswer, sse};
 use crate::{failure::PeerCode, http::Answer};
 
 /// One endpoint that takes every method.
@@ -45,22 +45,22 @@ impl JsonRpc {
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let answer = self.link.send(method, Verb::GET, path, headers, Vec::new()).await?;
-        let whole = Whole::of(answer, self.link.max_message()).await?;
-        if !whole.is_success() {
-            return Err(whole.refusal());
+        let full = FullAnswer::of(answer, self.link.max_message()).await?;
+        if !full.is_success() {
+            return Err(full.refusal());
         }
-        self.dialect.decode_reply(method, &whole.body)
+        self.dialect.decode_reply(method, &full.body)
     }
 
     async fn read(&self, method: Method, (answer, own): (Answer, Id)) -> Result<Reply, Error> {
-        let whole = Whole::of(answer, self.link.max_message()).await?;
-        match jsonrpc::parse_response(self.dialect, &whole.body) {
+        let full = FullAnswer::of(answer, self.link.max_message()).await?;
+        match jsonrpc::parse_response(self.dialect, &full.body) {
             Ok((id, result)) => {
                 answers(&id, &own)?;
-                let result = result.map_err(|error| whole.told(numbered(error, &whole.body)))?;
+                let result = result.map_err(|error| full.with_http_status(numbered(error, &full.body)))?;
                 self.dialect.decode_reply(method, result.get().as_bytes())
             }
-            Err(_) if !whole.is_success() => Err(whole.refusal()),
+            Err(_) if !full.is_success() => Err(full.refusal()),
             Err(error) => Err(error),
         }
     }
@@ -73,14 +73,14 @@ impl JsonRpc {
             let events = sse::events(answer, self.link.max_message(), read);
             return Ok(Reply::Events(if dialect.refuses_in_stream() { sse::accepted(events).await? } else { events }));
         }
-        let whole = Whole::of(answer, self.link.max_message()).await?;
-        if !whole.is_success() && jsonrpc::parse_response(self.dialect, &whole.body).is_err() {
-            return Err(whole.refusal());
+        let full = FullAnswer::of(answer, self.link.max_message()).await?;
+        if !full.is_success() && jsonrpc::parse_response(self.dialect, &full.body).is_err() {
+            return Err(full.refusal());
         }
-        whole.check_filled(&self.link.base)?;
+        full.check_filled(&self.link.base)?;
         // An agent that does not stream after all: its one answer is the stream.
-        let only = read(&String::from_utf8_lossy(&whole.body));
-        Ok(sse::only(only.map_err(|error| if whole.is_success() { error } else { whole.told(error) })?))
+        let only = read(&String::from_utf8_lossy(&full.body));
+        Ok(sse::only(only.map_err(|error| if full.is_success() { error } else { full.with_http_status(error) })?))
     }
 }
 
@@ -100,7 +100,7 @@ impl Caller for JsonRpc {
     }
 }
 
-/// Each `data` of a stream is a whole response (RPC-6).
+/// Each `data` of a stream is a full response (RPC-6).
 fn event(dialect: &dyn JsonRpcDialect, own: &Id, data: &str) -> Result<StreamResponse, Error> {
     let (id, result) = jsonrpc::parse_response(dialect, data.as_bytes())?;
     answers(&id, own)?;

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use nuncio_model::{Caller, Calling, Error, Method, Reply, Request, StreamResponse};
 use nuncio_wire::{RestDialect, rest::Outgoing};
 
-use super::{Link, sse, whole::Whole};
+use super::{Link, full_answer::FullAnswer, sse};
 use crate::http::Answer;
 
 /// A verb and a path for each operation.
@@ -44,8 +44,8 @@ impl Rest {
     }
 
     async fn read(&self, method: Method, answer: Answer) -> Result<Reply, Error> {
-        let whole = Whole::of(answer, self.link.max_message()).await?;
-        if whole.is_success() { self.dialect.decode_reply(method, &whole.body) } else { Err(whole.refusal()) }
+        let full = FullAnswer::of(answer, self.link.max_message()).await?;
+        if full.is_success() { self.dialect.decode_reply(method, &full.body) } else { Err(full.refusal()) }
     }
 
     /// The stream that an answer begins.
@@ -55,13 +55,13 @@ impl Rest {
         if answer.status.is_success() && answer.is("text/event-stream") {
             return Ok(Reply::Events(sse::events(answer, self.link.max_message(), read)));
         }
-        let whole = Whole::of(answer, self.link.max_message()).await?;
-        if !whole.is_success() {
-            return Err(whole.refusal());
+        let full = FullAnswer::of(answer, self.link.max_message()).await?;
+        if !full.is_success() {
+            return Err(full.refusal());
         }
-        whole.check_filled(&self.link.base)?;
+        full.check_filled(&self.link.base)?;
         // An agent that does not stream after all: its one answer is the stream.
-        Ok(sse::only(read(&String::from_utf8_lossy(&whole.body))?))
+        Ok(sse::only(read(&String::from_utf8_lossy(&full.body))?))
     }
 }
 

@@ -68,7 +68,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
             let too_large = |_| Failure::TooLarge { origin: self.answer.origin.clone(), limit: self.limit };
             if let Some(event) = self.decoder.pop().map_err(too_large)? {
                 let event = self.event(&event)?;
-                self.answer.has_told();
+                self.answer.note_event();
                 return Ok(Some(event));
             }
             match self.answer.next().await? {

@@ -13,14 +13,14 @@ use tokio::time::Instant;
 
 use super::{End, Progress, news::News};
 use crate::{
-    client::Again,
+    client::Resend,
     error::ClientError,
     failure::{Failure, may_pass},
     settings::Reconnect,
 };
 
 /// How long a stream may stay open after the task's last event.
-const AFTERMATH: Duration = Duration::from_millis(500);
+const LINGER: Duration = Duration::from_millis(500);
 
 /// How long a stream may stay open after a bare message, with which it should end (section 3.1.2).
 const MORE_MESSAGES: Duration = Duration::from_secs(10);
@@ -30,25 +30,25 @@ pub(crate) struct Machine {
     transport: Arc<dyn Caller>,
     reconnect: Reconnect,
     /// A request of this client without its call.
-    blank: fn(nuncio_model::Call) -> Request,
+    new_request: fn(nuncio_model::Call) -> Request,
     /// Whether the agent is known to go on behind the last event that was seen.
     resumes: bool,
     connection: Option<EventStream>,
     /// The message that began it, where it may be sent once more.
-    again: Option<Again>,
+    resend: Option<Resend>,
     /// Events to pass on before the connection's.
     ready: VecDeque<Arc<StreamEvent>>,
     progress: Progress,
     attempts: u32,
     /// Since when nothing new has come.
-    barren: Option<Instant>,
+    unproductive: Option<Instant>,
     /// The task as it has ended, where its last events have not come.
     ended: Option<Task>,
     /// What the connection tells beyond the one before it.
     news: News,
     is_first: bool,
     /// The stream broke before it told anything new, so it is taken up again though the task stands still.
-    is_owed: bool,
+    must_reconnect: bool,
     /// Why the last connection ended.
     broken: Option<Error>,
 }
@@ -57,30 +57,30 @@ impl Machine {
     pub(crate) fn new(
         transport: Arc<dyn Caller>,
         reconnect: Reconnect,
-        blank: fn(nuncio_model::Call) -> Request,
+        new_request: fn(nuncio_model::Call) -> Request,
         resumes: bool,
         connection: Option<EventStream>,
         progress: Progress,
-        again: Option<Again>,
+        resend: Option<Resend>,
     ) -> Self {
         if resumes {
-            progress.is_numbered();
+            progress.set_numbered();
         }
         Self {
             transport,
             reconnect,
-            blank,
+            new_request,
             resumes,
             connection,
-            again,
+            resend,
             ready: VecDeque::new(),
             progress,
             attempts: 0,
-            barren: None,
+            unproductive: None,
             ended: None,
             news: News::default(),
             is_first: false,
-            is_owed: false,
+            must_reconnect: false,
             broken: None,
         }
     }
@@ -137,7 +137,7 @@ impl Machine {
         let verdict = self.progress.verdict();
         let Some(connection) = &mut self.connection else {
             match verdict {
-                Some(end) if !self.is_owed => self.progress.end(end),
+                Some(end) if !self.must_reconnect => self.progress.end(end),
                 _ => self.reopen().await?,
             }
             return Ok(None);
@@ -152,7 +152,7 @@ impl Machine {
                 }
             },
             Some(end @ End::Terminal(_)) => {
-                match tokio::time::timeout(AFTERMATH, connection.next()).await {
+                match tokio::time::timeout(LINGER, connection.next()).await {
                     // What comes after the end is no concern of the reader's, but for a last snapshot (STREAM-4).
                     Ok(Some(Ok(event))) if matches!(event.response, StreamResponse::Task(_)) => Some(Ok(event)),
                     _ => {
@@ -172,21 +172,21 @@ impl Machine {
                 let is_first = std::mem::take(&mut self.is_first);
                 self.progress.complete(&mut event);
                 let is_new = self.progress.accept(&event, is_first);
-                let is_news = is_new && self.news.is_told(&event);
+                let is_news = is_new && self.news.record(&event);
                 if is_news {
-                    self.has_gone_on();
+                    self.reset_attempts();
                 }
                 // A silent agent is subscribed to time and again, and each time says how the task is.
                 let was_silent = self.broken.as_ref().is_some_and(is_silence);
-                let is_same = is_first && was_silent && !is_news && self.news.is_all_there_was();
+                let is_same = is_first && was_silent && !is_news && self.news.is_repeated_snapshot();
                 Ok(Some(event).filter(|_| is_new && !is_same))
             }
             Some(Err(error)) if may_pass(&error) => {
                 tracing::debug!(%error, "the stream broke");
                 self.connection = None;
                 // A task that stood still when the stream began may go on; and who is only silent has not closed it.
-                self.is_owed =
-                    matches!(verdict, Some(End::Interrupted(_))) && (!self.progress.is_parked() || is_silence(&error));
+                self.must_reconnect = matches!(verdict, Some(End::Interrupted(_)))
+                    && (!self.progress.is_interrupted_live() || is_silence(&error));
                 self.broken = Some(error);
                 Ok(None)
             }
@@ -200,14 +200,14 @@ impl Machine {
 
     /// Takes the stream up again.
     async fn reopen(&mut self) -> Result<(), Error> {
-        self.progress.has_broken();
+        self.progress.note_broken();
         let task = self.progress.read(|seen| seen.task.clone());
-        if task.is_none() && self.again.is_none() {
+        if task.is_none() && self.resend.is_none() {
             return Err(self.broken.take().unwrap_or_else(empty));
         }
-        let is_mute = self.broken.as_ref().is_some_and(is_silence) && self.news.is_nothing();
-        if self.news.has_lasted() && !is_mute {
-            self.has_gone_on();
+        let is_mute = self.broken.as_ref().is_some_and(is_silence) && self.news.is_empty();
+        if self.news.take_lasted() && !is_mute {
+            self.reset_attempts();
         }
         // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is
         // silent too.
@@ -224,8 +224,8 @@ impl Machine {
         let wait = self.broken.as_ref().and_then(Error::retry_after);
         let delay = self.reconnect.delay(self.attempts);
         let wait = wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay));
-        let barren = self.barren.get_or_insert_with(Instant::now).elapsed();
-        let is_enough = self.reconnect.time_limit.is_some_and(|limit| barren.saturating_add(wait) > limit);
+        let unproductive = self.unproductive.get_or_insert_with(Instant::now).elapsed();
+        let is_enough = self.reconnect.time_limit.is_some_and(|limit| unproductive.saturating_add(wait) > limit);
         if is_enough || self.attempts >= self.reconnect.attempts {
             let ended = || silent("the stream ended before the task did, and cannot be taken up again");
             return Err(self.broken.take().unwrap_or_else(ended));
@@ -241,7 +241,7 @@ impl Machine {
                 self.progress.note_connected();
                 self.news.begin();
                 self.is_first = true;
-                self.is_owed = false;
+                self.must_reconnect = false;
                 Ok(())
             }
             (Ok(_), _) => Err(silent("the agent does not answer a subscription with a stream")),
@@ -266,17 +266,17 @@ impl Machine {
     }
 
     /// Something new has come, so all attempts are left.
-    fn has_gone_on(&mut self) {
+    fn reset_attempts(&mut self) {
         self.attempts = 0;
-        self.barren = None;
+        self.unproductive = None;
         self.ended = None;
     }
 
-    /// What takes the stream up again: a subscription, or the message where it is not known to which task; after a
+    /// What takes the stream up resend: a subscription, or the message where it is not known to which task; after a
     /// wait.
     fn next_request(&self, task: Option<TaskId>, wait: Duration) -> Option<Request> {
-        let Some(task) = task else { return self.again.as_ref()?.request_after(wait) };
-        let mut request = (self.blank)(SubscribeToTaskRequest::new(task).into());
+        let Some(task) = task else { return self.resend.as_ref()?.request_after(wait) };
+        let mut request = (self.new_request)(SubscribeToTaskRequest::new(task).into());
         request.last_event = self.progress.read(|seen| seen.sequence);
         if self.resumes && request.last_event.is_some() {
             request.extensions.push(resume::URI.into());
@@ -285,7 +285,7 @@ impl Machine {
     }
 
     async fn read_end(&mut self, task: TaskId, refusal: Error) -> Result<(), Error> {
-        let reply = self.transport.call((self.blank)(GetTaskRequest::new(task).into())).await;
+        let reply = self.transport.call((self.new_request)(GetTaskRequest::new(task).into())).await;
         let task = match reply.and_then(Task::try_from) {
             Ok(task) if task.state().is_terminal() || task.state().is_interrupted() => task,
             Ok(_) => return Err(refusal),
@@ -301,9 +301,9 @@ impl Machine {
 
     /// Asks how the task is, of which a connection told nothing. Whether that is the end.
     async fn look(&mut self, task: TaskId) -> Result<bool, Error> {
-        let reply = self.transport.call((self.blank)(GetTaskRequest::new(task).into())).await;
+        let reply = self.transport.call((self.new_request)(GetTaskRequest::new(task).into())).await;
         match reply.and_then(Task::try_from) {
-            Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.is_owed) => {
+            Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.must_reconnect) => {
                 // Its last events may still come one by one.
                 let may_come = self.resumes && self.progress.read(|seen| seen.sequence.is_some());
                 if may_come {
@@ -314,7 +314,7 @@ impl Machine {
                 Ok(!may_come)
             }
             Ok(_) => {
-                self.has_gone_on();
+                self.reset_attempts();
                 Ok(false)
             }
             Err(error) if may_pass(&error) => {
@@ -327,7 +327,7 @@ impl Machine {
 
     /// Tells a task as it is, and nothing after it.
     fn close_with(&mut self, task: Task) {
-        self.is_owed = false;
+        self.must_reconnect = false;
         let event = Arc::new(StreamEvent::new(None, StreamResponse::Task(task)));
         self.progress.accept(&event, true);
         self.ready.push_back(event);

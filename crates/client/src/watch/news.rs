@@ -15,13 +15,13 @@ const COMPARED: usize = 32;
 /// What a connection has told, beside what the one before it had.
 #[derive(Debug, Default)]
 pub(super) struct News {
-    before: Option<Told>,
-    now: Told,
+    before: Option<Received>,
+    now: Received,
     begun: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Received {
     first: Vec<Arc<StreamEvent>>,
     count: usize,
 }
@@ -35,7 +35,7 @@ impl News {
 
     /// Whether the connection has told more with this event than the one before it did, which is so of all on the
     /// first.
-    pub(super) fn is_told(&mut self, event: &Arc<StreamEvent>) -> bool {
+    pub(super) fn record(&mut self, event: &Arc<StreamEvent>) -> bool {
         let place = self.now.count;
         self.now.count += 1;
         if place < COMPARED {
@@ -51,17 +51,17 @@ impl News {
     }
 
     /// Whether the connection has told one event, and the one before it had told no other.
-    pub(super) fn is_all_there_was(&self) -> bool {
+    pub(super) fn is_repeated_snapshot(&self) -> bool {
         self.now.count == 1 && self.before.as_ref().is_some_and(|before| before.count == 1)
     }
 
     /// Whether the connection has told nothing.
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.now.count == 0
     }
 
     /// Whether the connection that is over was open for long; told once.
-    pub(super) fn has_lasted(&mut self) -> bool {
+    pub(super) fn take_lasted(&mut self) -> bool {
         self.begun.take().is_some_and(|begun| begun.elapsed() >= LONG)
     }
 }
@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    fn told(news: &mut News, states: &[TaskState]) -> Vec<bool> {
+    fn record_all(news: &mut News, states: &[TaskState]) -> Vec<bool> {
         let event = |state: &TaskState| {
             let update = TaskStatusUpdateEvent {
                 status: TaskStatus { state: *state, ..TaskStatus::default() },
@@ -80,31 +80,31 @@ mod tests {
             };
             Arc::new(StreamEvent::new(None, StreamResponse::StatusUpdate(update)))
         };
-        states.iter().map(|state| news.is_told(&event(state))).collect()
+        states.iter().map(|state| news.record(&event(state))).collect()
     }
 
     #[test]
     fn what_is_told_again_is_no_news() {
         use TaskState::{Completed, Submitted, Working};
         let mut news = News::default();
-        assert_eq!(told(&mut news, &[Submitted, Submitted]), [true, true], "the first connection");
+        assert_eq!(record_all(&mut news, &[Submitted, Submitted]), [true, true], "the first connection");
         news.begin();
-        assert_eq!(told(&mut news, &[Submitted, Submitted]), [false, false]);
+        assert_eq!(record_all(&mut news, &[Submitted, Submitted]), [false, false]);
         news.begin();
-        assert_eq!(told(&mut news, &[Submitted, Submitted, Working, Submitted]), [false, false, true, true]);
+        assert_eq!(record_all(&mut news, &[Submitted, Submitted, Working, Submitted]), [false, false, true, true]);
         news.begin();
-        assert_eq!(told(&mut news, &[Submitted]), [false], "less is no news either");
+        assert_eq!(record_all(&mut news, &[Submitted]), [false], "less is no news either");
         news.begin();
-        assert_eq!(told(&mut news, &[Completed]), [true]);
-        assert!(!news.has_lasted());
+        assert_eq!(record_all(&mut news, &[Completed]), [true]);
+        assert!(!news.take_lasted());
     }
 
     #[test]
     fn long_ones_are_compared_as_far_as_they_are_kept_and_then_counted() {
         let mut news = News::default();
-        told(&mut news, &[TaskState::Working; COMPARED + 2]);
+        record_all(&mut news, &[TaskState::Working; COMPARED + 2]);
         news.begin();
-        let again = told(&mut news, &[TaskState::Working; COMPARED + 3]);
+        let again = record_all(&mut news, &[TaskState::Working; COMPARED + 3]);
         assert_eq!(again.iter().position(|is_news| *is_news), Some(COMPARED + 2));
     }
 }

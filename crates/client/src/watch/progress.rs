@@ -22,7 +22,7 @@ pub(crate) struct Seen {
     /// The last number on this connection.
     last_here: Option<u64>,
     /// It was the first of a connection that took another up.
-    is_taken_up: bool,
+    is_resumed: bool,
     /// Numbers are places in the log, by the agent's word.
     is_numbered: bool,
     pub(crate) end: Option<End>,
@@ -30,7 +30,7 @@ pub(crate) struct Seen {
     /// The agent said that nothing more will come, of a task whose state is not known.
     is_last: bool,
     /// The task was interrupted while it was watched, not before.
-    is_parked: bool,
+    is_interrupted_live: bool,
     /// The agent's numbers are no places in a log: they begin anew with each connection, or do not grow. They tell
     /// nothing.
     is_unnumbered: bool,
@@ -50,7 +50,7 @@ impl Progress {
     }
 
     /// The agent says that the numbers of its events are places in its log.
-    pub(super) fn is_numbered(&self) {
+    pub(super) fn set_numbered(&self) {
         self.change(|seen| seen.is_numbered = true);
     }
 
@@ -68,7 +68,7 @@ impl Progress {
     }
 
     /// Takes note that a connection ended before the task did.
-    pub(super) fn has_broken(&self) {
+    pub(super) fn note_broken(&self) {
         self.change(|seen| {
             seen.has_broken = true;
             seen.lost_since.get_or_insert_with(Instant::now);
@@ -125,8 +125,8 @@ impl Progress {
 
 impl Progress {
     /// Whether the task was interrupted while it was watched, so that the agent may well have closed the stream.
-    pub(super) fn is_parked(&self) -> bool {
-        self.read(|seen| seen.is_parked)
+    pub(super) fn is_interrupted_live(&self) -> bool {
+        self.read(|seen| seen.is_interrupted_live)
     }
 }
 
@@ -136,11 +136,11 @@ impl Seen {
     fn grows(&mut self, event: &StreamEvent, is_first: bool) -> bool {
         let Some(next) = event.sequence else { return true };
         let before = self.last_here.replace(next).filter(|_| !is_first);
-        let was_taken_up = std::mem::replace(&mut self.is_taken_up, is_first);
+        let was_resumed = std::mem::replace(&mut self.is_resumed, is_first);
         let is_known = |update: &TaskStatusUpdateEvent| self.state == Some(update.status.state);
         match (&event.response, before) {
             (_, None) => true,
-            (StreamResponse::StatusUpdate(update), Some(before)) if was_taken_up && is_known(update) => next >= before,
+            (StreamResponse::StatusUpdate(update), Some(before)) if was_resumed && is_known(update) => next >= before,
             (_, Some(before)) => next > before,
         }
     }
@@ -175,7 +175,7 @@ impl Seen {
                 self.task.get_or_insert_with(|| update.task_id.clone());
                 self.state = Some(update.status.state);
                 self.is_last = is_marked_last(update.metadata.as_deref());
-                self.is_parked = update.status.state.is_interrupted();
+                self.is_interrupted_live = update.status.state.is_interrupted();
             }
             StreamResponse::ArtifactUpdate(update) => {
                 self.task.get_or_insert_with(|| update.task_id.clone());
@@ -234,7 +234,7 @@ mod tests {
         }
         // Where they are places by the agent's word, what has been seen is not told again.
         let progress = Progress::default();
-        progress.is_numbered();
+        progress.set_numbered();
         assert!(progress.accept(&status(7, TaskState::Working), false));
         assert!(!progress.accept(&status(7, TaskState::Working), false));
         assert_eq!(progress.read(|seen| seen.sequence), Some(7));

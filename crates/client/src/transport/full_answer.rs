@@ -13,14 +13,14 @@ use crate::{
     http::{Answer, origin_of},
 };
 
-pub(super) struct Whole {
+pub(super) struct FullAnswer {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
     retry_after: Option<Duration>,
     is_html: bool,
 }
 
-impl Whole {
+impl FullAnswer {
     pub(super) async fn of(answer: Answer, limit: usize) -> Result<Self, Error> {
         let (status, retry_after) = (answer.status, answer.retry_after());
         let is_html = answer.is("text/html");
@@ -46,7 +46,7 @@ impl Whole {
 
     /// An error of JSON-RPC that came with a status which says more than its code does: that the caller is not let in,
     /// or is to come again later. A reason among the details says more than the status.
-    pub(super) fn told(&self, error: Error) -> Error {
+    pub(super) fn with_http_status(&self, error: Error) -> Error {
         let kind = status::kind_of_http(self.status.as_u16());
         let has_reason = error.peer_details().and_then(status::kind_of_details).is_some();
         let error =

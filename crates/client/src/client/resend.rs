@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// A message that may be sent again, and for how long.
-pub(crate) struct Again {
+pub(crate) struct Resend {
     request: Request,
     until: Option<Instant>,
 }
 
-impl Again {
+impl Resend {
     /// `None` where sending it twice could do it twice.
     pub(super) fn of(request: &Request, card: Option<&AgentCard>, version: Option<Version>) -> Option<Self> {
         let message = match &request.call {
