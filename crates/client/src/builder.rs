@@ -1,4 +1,4 @@
-//! Setting a client up.
+//! The settings of a client.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::{
     trust::Trusted,
 };
 
-/// Settings of a [`Client`] to be.
+/// Builds a [`Client`].
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), nuncio_client::ClientError> {
@@ -64,21 +64,22 @@ pub struct ClientBuilder {
 }
 
 impl ClientBuilder {
-    /// Shows this credential, placed as the agent's card says.
+    /// Sends this credential in the place that the agent's card declares.
     ///
-    /// Only the origin that the user named sees it: that of the card, or of the endpoint. A card that names an
-    /// interface elsewhere does not get it sent there; see [`Self::trust_origin`].
+    /// Only the origin that the user named gets the credential: the origin of the card, or of the endpoint. If the card
+    /// names an interface on another origin, that origin does not get the credential; see [`Self::trust_origin`].
     pub fn credential(mut self, credential: Credential) -> Self {
         self.credentials.push(credential);
         self
     }
 
-    /// Lets another origin see the credentials: `https://api.example`, or `api.example:50051` as a card names an
-    /// interface of gRPC.
+    /// Allows another origin to get the credentials: `https://api.example`, or `api.example:50051` as in a card's
+    /// address of gRPC.
     ///
-    /// Without a scheme it is the origin that such an interface is called at: TLS, but as the card was fetched where
-    /// the card is of the same host, and none for a host that [is this machine](crate::is_loopback). What is no origin,
-    /// or more than one, is [`ClientError::Origin`] of [`Self::connect`].
+    /// An address without a scheme means the origin at which the client calls such an interface. The scheme is the
+    /// scheme of the card's URL if the card has the same host; else TLS, except for a host that
+    /// [is this machine](crate::is_loopback). A text that is not exactly one origin causes [`ClientError::Origin`] in
+    /// [`Self::connect`].
     pub fn trust_origin(mut self, origin: &str) -> Self {
         match origin.parse() {
             Ok(trusted) => self.trusted.push(trusted),
@@ -87,13 +88,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Shows the credentials when the card is fetched too. Without this a card is fetched as anybody would.
+    /// Sends the credentials also in the request for the card. By default a card is fetched without credentials.
     pub fn show_credentials_for_card(mut self, show: bool) -> Self {
         self.shows_credentials_for_card = show;
         self
     }
 
-    /// Sends a header, or gRPC metadata, of one's own with each call. It is treated as a secret, as credentials are.
+    /// Sends an additional header, or gRPC metadata, with each call. The value is a secret, like a credential.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match crate::http::header(name, value) {
             Ok((name, value)) => drop(self.headers.insert(name, value)),
@@ -102,72 +103,71 @@ impl ClientBuilder {
         self
     }
 
-    /// Prefers these bindings, the first most, before the order of the card.
+    /// Prefers these bindings, in this order, over the order of the card.
     pub fn prefer(mut self, bindings: impl IntoIterator<Item = Binding>) -> Self {
         self.preferred.extend(bindings);
         self
     }
 
-    /// Declares an extension with each call (section 4.6).
+    /// Declares an extension in each call (section 4.6).
     pub fn extension(mut self, uri: impl Into<Box<str>>) -> Self {
         self.extensions.push(uri.into());
         self
     }
 
-    /// Sends this tenant instead of the one that the interface names.
+    /// Sends this tenant instead of the interface's tenant.
     pub fn tenant(mut self, tenant: impl Into<Tenant>) -> Self {
         self.tenant = Some(tenant.into());
         self
     }
 
-    /// Speaks this version and no other, `0.3` for example; the patch number of `0.3.0` does not count. Without it the
-    /// newest is spoken that the card names.
+    /// Uses only this version, for example `0.3`; the patch number of `0.3.0` is ignored. By default the newest version
+    /// in the card is used.
     ///
-    /// Where the card names no interface of this version, [`connect`](Self::connect) fails with
-    /// [`ClientError::NoInterface`], which says what it names. A card that does not say which version it means, as many
-    /// old ones do, means this one.
+    /// If the card names no interface of this version, [`connect`](Self::connect) fails with
+    /// [`ClientError::NoInterface`], which lists the interfaces of the card. Many old cards declare no version; such a
+    /// card is taken as a card of this version.
     ///
-    /// A version that is not known here is sent as it is, as `A2A-Version` of a request of the newest: the agent will
-    /// say what it speaks.
+    /// A version that this client does not know is sent unchanged, as `A2A-Version` of a request of the newest version.
+    /// The agent then answers with its versions.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());
         self
     }
 
-    /// Sends files to agents of 0.3 and 0.2 over gRPC and HTTP+JSON like this, and reads theirs. [`FileBytes::Raw`]
-    /// without it; [`FileBytes::Base64`] for agents on the Python SDK.
+    /// The form of files over gRPC and HTTP+JSON for agents of 0.3 and 0.2, in both directions. By default
+    /// [`FileBytes::Raw`]; agents based on the Python SDK need [`FileBytes::Base64`].
     pub fn file_bytes(mut self, files: FileBytes) -> Self {
         self.files = files;
         self
     }
 
-    /// Waits no longer than this.
+    /// Sets the time limits.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.http.timeouts = timeouts;
         self
     }
 
-    /// Speaks HTTP like this.
+    /// Sets the options of HTTP.
     pub fn http(mut self, settings: HttpSettings) -> Self {
         self.http = settings;
         self
     }
 
-    /// Takes broken streams up again like this.
+    /// Sets the attempts to resume broken streams.
     pub fn reconnect(mut self, reconnect: Reconnect) -> Self {
         self.reconnect = reconnect;
         self
     }
 
-    /// Uses the cards that this resolver keeps, and keeps more in it. Without one, cards are kept for the whole
-    /// process.
+    /// Uses the card cache of this resolver. By default all clients of the process share a cache.
     pub fn resolver(mut self, resolver: Resolver) -> Self {
         self.resolver = Some(resolver);
         self
     }
 
-    /// Is told the interface in use and its version: at the first call that reached one, and whenever a call had to
-    /// take another. It is called within the call, so it should be quick.
+    /// Calls `observe` with the interface in use and its version: at the first call that reached an interface, and at
+    /// each change of the interface. `observe` runs within the call, so `observe` should be fast.
     pub fn on_interface(mut self, observe: impl Fn(&AgentInterface, Version) + Send + Sync + 'static) -> Self {
         self.observer = Some(Observer(Arc::new(observe)));
         self
@@ -177,7 +177,7 @@ impl ClientBuilder {
     ///
     /// # Errors
     ///
-    /// `Reference` where the reference is none, and all of [`Self::resolve`] and [`Self::with_card`].
+    /// `Reference` if the text is not a reference, and the errors of [`Self::resolve`] and [`Self::with_card`].
     pub async fn connect<R>(self, reference: R) -> Result<Client, ClientError>
     where
         R: TryInto<AgentRef>,
@@ -189,13 +189,15 @@ impl ClientBuilder {
         builder.with_card(resolved).await
     }
 
-    /// Finds the card of an agent, and does no more.
+    /// Finds the card of an agent.
     ///
     /// # Errors
     ///
-    /// `Origin` where an origin to trust is none; `Setup` where a header or a certificate of the settings cannot be
-    /// used; `CardNotFound` with all places that were tried; `CardInvalid` where there is a card that cannot be used;
-    /// `Transport` where the host cannot be reached, breaks off or does not answer in time.
+    /// - `Origin` if an origin to trust is not an origin.
+    /// - `Setup` if a header or a certificate of the settings cannot be used.
+    /// - `CardNotFound` with all locations that were tried.
+    /// - `CardInvalid` if a card cannot be used.
+    /// - `Transport` if the host cannot be reached, the connection breaks, or the host does not answer in time.
     pub async fn resolve(&self, reference: &AgentRef) -> Result<Resolved, ClientError> {
         if let Some(error) = &self.wrong {
             return Err(error.clone());
@@ -213,23 +215,28 @@ impl ClientBuilder {
         self.secrets(named.into_iter().collect(), Some(at))
     }
 
-    /// Uses a card that is at hand. Where it does not tell whether its agent speaks 0.1 or 0.2, and no version is asked
-    /// for, the agent is asked. Where it does not tell whether its agent speaks 1.0 or 0.3, the first call is made in 1.0, and
-    /// once more in 0.3 where the agent does not know the method. Where it has no interface of the version that is asked for, and is of
-    /// `/.well-known/agent-card.json`, the card of `/.well-known/agent.json` beside it is used if that has one: a card
-    /// of 0.3 has no place for older versions.
+    /// Uses a card that the caller already has. Some cards do not declare the version clearly, or lack the requested
+    /// version:
+    ///
+    /// - If the card fits 0.1 and 0.2, and no version was requested, the client sends a request to the agent to
+    ///   determine the version.
+    /// - If the card fits 1.0 and 0.3, the first call uses 1.0. If the agent does not know the method, the call is
+    ///   repeated in 0.3.
+    /// - If the card has no interface of the requested version, and is the card at `/.well-known/agent-card.json`, the
+    ///   client reads the card at `/.well-known/agent.json`. A card of 0.3 cannot declare older versions.
     ///
     /// # Errors
     ///
-    /// `Origin` where an origin to trust is none; `Setup` where a header of the settings, or the version, cannot be
-    /// sent; `NoInterface` where the card names none that is spoken here, or none of the version that was asked for;
-    /// `Address` where it names some, but no address of theirs can be called.
+    /// - `Origin` if an origin to trust is not an origin.
+    /// - `Setup` if a header of the settings, or the version, cannot be sent.
+    /// - `NoInterface` if the card names no interface that this client supports, or none of the requested version.
+    /// - `Address` if the card names such interfaces, but none has an address that can be called.
     pub async fn with_card(self, resolved: Resolved) -> Result<Client, ClientError> {
         let builder = self.checked()?;
         let (resolved, choices) = builder.choose(resolved).await?;
         let shown = resolved.card.clone();
         let url = resolved.url.as_ref();
-        // A card from a file is the user's own word.
+        // The user has chosen a card from a file, so its origins may get the credentials.
         let origins = match url {
             Some(url) => origin(url).into_iter().collect(),
             None => choices.iter().filter_map(|choice| origin(&choice.url)).collect(),
@@ -261,8 +268,8 @@ impl ClientBuilder {
         Ok(Client::new(Arc::new(fallback), Some(resolved), withheld, &builder))
     }
 
-    /// The interface that [`Self::with_card`] would use, and the version it would speak. Nothing is asked of the agent,
-    /// but for a card of an older version if the card has none of the version that is asked for.
+    /// The interface and the version that [`Self::with_card`] would use. The client sends no request to the agent,
+    /// except for the older card if the card has no interface of the requested version.
     ///
     /// # Errors
     ///
@@ -277,7 +284,7 @@ impl ClientBuilder {
         Ok((choice.interface, choice.version))
     }
 
-    /// The interfaces to use, of the card that is at hand or of the older one beside it.
+    /// The usable interfaces of this card, or of the older card of the same agent.
     async fn choose(&self, resolved: Resolved) -> Result<(Resolved, Vec<Choice>), ClientError> {
         let meant = self.pinned().map(|version| card::meant(&resolved.document, version)).unwrap_or_default();
         let missing = match self.choices(&resolved, &meant) {
@@ -288,7 +295,7 @@ impl ClientBuilder {
         let (Some(version), Some(url)) = (self.pinned(), beside) else { return Err(missing) };
         let secrets = self.secrets_for_card(&url);
         let Some(older) = self.finder().resolve_at(&url, &secrets).await else { return Err(missing) };
-        // An agent that says its versions elsewhere is not guessed at.
+        // The older card counts only if its interfaces declare their version.
         let mut meant = card::meant(&older.document, version);
         meant.retain(|interface| !interface.protocol_version.is_empty());
         match self.choices(&older, &meant) {
@@ -302,11 +309,11 @@ impl ClientBuilder {
         choose(&resolved.card, meant, &wanted, resolved.url.as_ref())
     }
 
-    /// Speaks this binding to an address, without a card: in the version that was asked for, else in the newest.
+    /// Calls an address over this binding without a card: in the requested version, else in the newest version.
     ///
     /// # Errors
     ///
-    /// `Address` where the binding cannot be spoken to it, `Setup` where the version has no such binding.
+    /// `Address` if the binding cannot use the address, `Setup` if the version does not have the binding.
     pub fn endpoint(self, url: &str, binding: Binding) -> Result<Client, ClientError> {
         let builder = self.checked()?;
         let address = address(url, binding, None)?;
@@ -363,14 +370,14 @@ impl ClientBuilder {
             Binding::HttpJson => dialect.rest().map(|dialect| Box::new(Rest::new(link, dialect)) as _),
             Binding::Grpc => dialect.grpc().map(|dialect| Box::new(Grpc::new(link, dialect)) as _),
         };
-        // Nothing is chosen that its version does not have.
+        // Unreachable: `choose` returns only bindings that the version has.
         let transport = transport.ok_or_else(|| ClientError::Setup(format!("version {version} has no {binding}")))?;
         let transport = Box::new(Versioned::new(dialect, transport));
         Ok(Candidate { interface, url, version, transport, older: None })
     }
 }
 
-/// The interface in 0.3, where the card does not tell whether it speaks that or 1.0.
+/// The interface in 0.3, if the card does not tell whether the agent speaks 0.3 or 1.0.
 fn older(choice: &Choice, is_unclear: bool) -> Option<Choice> {
     let is_unsaid = choice.interface.protocol_version.trim().is_empty();
     let version = *Version::ALL.iter().find(|version| version.as_str() == "0.3")?;

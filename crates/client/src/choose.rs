@@ -1,4 +1,8 @@
-//! Which of a card's interfaces to use (sections 8.3.1 and 8.3.2; contradictions C-22, C-24 and C-26).
+//! Chooses an interface of a card (sections 8.3.1 and 8.3.2).
+//!
+//! The texts differ in three points. An interface without `protocolVersion` comes last (section 12.7 has a sample
+//! without the required field). The address of gRPC may be a URL or `host:port`. A version must have the same
+//! `Major.Minor` (section 3.6.2).
 
 use std::cmp::Reverse;
 
@@ -11,7 +15,7 @@ use url::Url;
 
 use crate::{error::ClientError, reference::is_loopback};
 
-/// An interface that can be spoken to.
+/// An interface that the client can call.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) interface: AgentInterface,
@@ -20,21 +24,23 @@ pub(crate) struct Choice {
     pub(crate) url: Url,
 }
 
-/// What a user wants of an agent's interfaces.
+/// The user's preferences.
 #[derive(Debug, Default)]
 pub(crate) struct Preferences<'a> {
-    /// The bindings that come first, in this order.
+    /// The preferred bindings in their order.
     pub(crate) bindings: &'a [Binding],
-    /// The only version that will do.
+    /// The only allowed version.
     pub(crate) version: Option<Version>,
 }
 
-/// The interfaces that are spoken here, the best first: the preferred bindings in their order, then the others; within
-/// each the newest version, then the card's order. An interface without a version comes last, as one of the newest.
+/// The interfaces that this client supports, best first: the preferred bindings in their order, then the other
+/// bindings. Within a binding the newest version comes first, then the order of the card decides. An interface without
+/// a version comes last and is taken as the newest version.
 ///
-/// With a pinned version there is no other. An interface that does not say its version is then taken to be of it, and
-/// so is one of `meant`, which a card names in the way of older versions without saying which: who pins a version knows
-/// the agent better than a guess does. These only count where the card declares none of that version.
+/// A pinned version excludes all other versions. An interface without a version is then taken as this version. The same
+/// applies to the interfaces in `meant`, which a card declares in the form of older versions without a version: a user
+/// who pins a version knows the agent. These interfaces count only if the card declares no interface of the pinned
+/// version.
 pub(crate) fn choose(
     card: &AgentCard,
     meant: &[AgentInterface],
@@ -65,7 +71,7 @@ pub(crate) fn choose(
     }
 }
 
-/// Those that can be spoken to, or could if their address were one.
+/// The supported interfaces, including those whose address cannot be called.
 fn candidates(
     interfaces: &[AgentInterface],
     wanted: &Preferences<'_>,
@@ -83,7 +89,7 @@ fn candidates(
     interfaces.iter().filter_map(candidate).collect()
 }
 
-/// Whether a version is spoken over a binding.
+/// Whether a version has a binding.
 pub(crate) fn has(version: Version, binding: Binding) -> bool {
     let dialect = dialect(version);
     match binding {
@@ -102,10 +108,10 @@ pub fn interface_address(text: &str, binding: Binding) -> Result<Url, ClientErro
     address(text, binding, None)
 }
 
-/// The URL to speak a binding to.
+/// The URL at which a binding is called.
 ///
-/// gRPC has `host:port` too, and `grpc(s)://` (C-24). Without a scheme it is as the card was, if that came from the
-/// same host; else TLS, but not on this machine.
+/// For gRPC the text may also be `host:port` or `grpc(s)://`. Without a scheme, the scheme of the card's URL is used if
+/// the card has the same host; else TLS, except on this machine.
 pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> Result<Url, ClientError> {
     let invalid = |reason: String| ClientError::Address { url: text.to_owned(), binding: binding.to_string(), reason };
     let text = text.trim();
@@ -128,7 +134,7 @@ pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> R
             };
             format!("{scheme}://{text}")
         }
-        // Some cards have a path alone, relative to where they are.
+        // Some cards have only a path, relative to the URL of the card.
         (None, _) => match card_url.and_then(|card| card.join(text).ok()) {
             Some(url) => return Ok(url),
             None => return Err(invalid("it is not absolute".into())),

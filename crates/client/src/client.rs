@@ -1,4 +1,4 @@
-//! The client: an agent's operations as methods.
+//! The client: the operations of an agent as methods.
 
 mod pages;
 mod resend;
@@ -46,7 +46,7 @@ use crate::{
 /// # Ok(()) }
 /// ```
 ///
-/// Clones share connections. Dropping the last one closes them; tasks go on.
+/// Clones share connections. A drop of the last clone closes the connections; tasks continue.
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
@@ -59,7 +59,7 @@ struct ClientState {
     withholds: bool,
 }
 
-/// Calls with repetition of messages, as [`Client::request`] describes.
+/// Repeats messages after a broken connection, as [`Client::request`] describes.
 impl Caller for Client {
     fn call(&self, request: Request) -> Calling<'_> {
         Box::pin(async move { Ok(self.call_with_resend(request).await?.0) })
@@ -80,13 +80,12 @@ impl Client {
         Self::builder().connect(reference).await
     }
 
-    /// Sets a client up.
+    /// Starts the settings of a client.
     pub fn builder() -> ClientBuilder {
         ClientBuilder::default()
     }
 
-    /// A client of any other [`Caller`]: an engine of this process, a connection over a binding of your own, a test
-    /// double.
+    /// A client of another [`Caller`]: an engine in this process, a connection over another binding, a test double.
     pub fn over(transport: impl Caller + 'static) -> Self {
         Self(Arc::new(ClientState {
             transport: Arc::new(transport),
@@ -115,12 +114,13 @@ impl Client {
         }))
     }
 
-    /// The agent's card: the public one, or the extended one once it was read (EXTCARD-3). `None` without a card.
+    /// The card of the agent: the public card, or the extended card after [`Self::extended_card`] (section 3.1.11).
+    /// `None` without a card.
     pub fn card(&self) -> Option<Arc<AgentCard>> {
         self.0.card.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Where the card was found; `None` for a file, or without a card.
+    /// The URL of the card; `None` for a file, or without a card.
     pub fn card_url(&self) -> Option<&Url> {
         self.0.card_url.as_ref()
     }
@@ -130,8 +130,8 @@ impl Client {
         self.0.interfaces.as_ref()?.interface()
     }
 
-    /// The URL that the interface is called at: the interface's own, or the one that is taken for an address without a
-    /// scheme, as gRPC has it. `None` for a client [over another caller](Self::over).
+    /// The URL of the interface in use. For an address of gRPC without a scheme, the URL with the chosen scheme. `None`
+    /// for a client [over another caller](Self::over).
     pub fn url(&self) -> Option<&Url> {
         self.0.interfaces.as_ref()?.url()
     }
@@ -141,7 +141,7 @@ impl Client {
         self.0.interfaces.as_ref()?.version()
     }
 
-    /// Whether credentials are at hand that the interface does not get, because the card that names it came from
+    /// Whether the interface does not get the client's credentials, because the card with the interface came from
     /// another origin. See [`ClientBuilder::trust_origin`].
     pub fn withholds_credentials(&self) -> bool {
         self.0.withholds
@@ -149,35 +149,37 @@ impl Client {
 
     /// Calls any operation.
     ///
-    /// A streaming operation gives the events of one connection; [`Self::send_stream`] and [`Self::watch`] give a
-    /// stream that survives it.
+    /// A streaming operation returns the events of one connection. The streams of [`Self::send_stream`] and
+    /// [`Self::watch`] resume after a broken connection.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Transport`] where no answer came, or none that ends in time and within the limits
-    /// ([`HttpSettings`](crate::HttpSettings)). [`ClientError::Agent`] with the error that the agent answered; with
-    /// `InvalidAgentResponse` where its answer cannot be read or is another operation's; and with
-    /// `UnsupportedOperation`, without asking, where the version in use has no such operation. [`ClientError::Setup`]
-    /// where a certificate of the settings cannot be read.
+    /// - [`ClientError::Transport`] if no complete answer arrived in time and within the limits
+    ///   ([`HttpSettings`](crate::HttpSettings)).
+    /// - [`ClientError::Agent`] with the error from the agent; with `InvalidAgentResponse` if the answer cannot be read
+    ///   or belongs to another operation; with `UnsupportedOperation`, without a request, if the version in use does
+    ///   not have the operation.
+    /// - [`ClientError::Setup`] if a certificate of the settings cannot be read.
     pub async fn call<O: Operation>(&self, operation: O) -> Result<O::Output, ClientError> {
         let reply = self.request(request(operation.into())).await?;
         Ok(O::Output::try_from(reply)?)
     }
 
-    /// Makes a call that has its own extensions, or resumes a stream.
+    /// Calls an operation with extensions of the call, or resumes a stream.
     ///
-    /// A message whose connection broke is sent again, as often and as late as [`Reconnect`] says, where the agent's
-    /// card says that it knows a message by its id (`docs/extensions/idempotency.md`). To other agents nothing is sent
-    /// twice: whether they heard it is not known.
+    /// A message whose connection broke is sent again, with the attempts and delays of [`Reconnect`], if the agent's
+    /// card declares that the agent recognizes a repeated message by its id (`docs/extensions/idempotency.md`). For
+    /// other agents no message is sent twice, because the client does not know whether the agent received the message.
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]; of a message that was sent again, how the last attempt failed.
+    /// As [`Self::call`]. After repetitions the error is the error of the last attempt.
     pub async fn request(&self, request: Request) -> Result<Reply, ClientError> {
         Ok(Caller::call(self, request).await?)
     }
 
-    /// Calls; and again, where that cannot do it twice. Gives the call, if it could be made once more.
+    /// Calls an operation, and repeats the call if the agent would not execute the call twice. Also returns the
+    /// repetition, if possible.
     async fn call_with_resend(&self, request: Request) -> Result<(Reply, Option<Resend>), Error> {
         let ClientState { transport, reconnect, .. } = &*self.0;
         let resend = Resend::of(&request, self.card().as_deref(), self.version());
@@ -192,36 +194,37 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `TaskNotFound` where the message names a task that they do not have or do not
-    /// show, `UnsupportedOperation` where that task has ended, `InvalidParams` where the message is none, and
-    /// `ContentTypeNotSupported` where they cannot take a part.
+    /// As [`Self::call`]. Agents answer `TaskNotFound` if the task of the message does not exist or is not visible,
+    /// `UnsupportedOperation` if this task has ended, `InvalidParams` if the message is not valid, and
+    /// `ContentTypeNotSupported` if they do not accept a part.
     pub async fn send(&self, message: impl IntoSendMessage) -> Result<SendMessageResponse, ClientError> {
         self.call(message.into_send_message()).await
     }
 
-    /// Sends a message and streams what comes of it (section 3.1.2).
+    /// Sends a message and streams the events of its task (section 3.1.2).
     ///
     /// # Errors
     ///
-    /// As [`Self::send`], and `UnsupportedOperation` where the agent does not stream. What fails once the stream has
-    /// begun is the last item of the [`Watch`].
+    /// As [`Self::send`], and `UnsupportedOperation` if the agent does not stream. An error after the start of the
+    /// stream is the last item of the [`Watch`].
     pub async fn send_stream(&self, message: impl IntoSendMessage) -> Result<Watch, ClientError> {
         let call = SendStreamingMessageRequest(message.into_send_message());
         let (reply, resend) = self.call_with_resend(request(call.into())).await?;
         Ok(self.watching(EventStream::try_from(reply)?, Progress::default(), resend))
     }
 
-    /// Streams a task that exists (section 3.1.6): with a task's id from a snapshot of the task on, with a [`Cursor`]
-    /// from the event behind it on.
+    /// Streams an existing task (section 3.1.6). A stream from the id of a task starts with a snapshot of the task, and
+    /// a stream from a [`Cursor`] starts after the event of the cursor.
     ///
-    /// If the agent no longer has the events behind the cursor, or does not know places in a log, the stream begins
-    /// with a snapshot. [`Watch::cursor`] is the place that a stream has reached.
+    /// If the agent no longer has the events after the cursor, or does not number events, the stream starts with a
+    /// snapshot. [`Watch::cursor`] is the current position of a stream.
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it, and
-    /// `UnsupportedOperation` where it has ended or they do not stream; for a task that ended behind a cursor the stream
-    /// has its last snapshot instead. What fails once the stream has begun is the last item of the [`Watch`].
+    /// As [`Self::call`]. Agents answer `TaskNotFound` if the task does not exist or is not visible, and
+    /// `UnsupportedOperation` if the task has ended or the agent does not stream. If the task ended after the cursor,
+    /// the stream has the last snapshot instead of the error. An error after the start of the stream is the last item
+    /// of the [`Watch`].
     pub async fn watch(&self, from: impl Into<Cursor>) -> Result<Watch, ClientError> {
         let progress = Progress::behind(from.into());
         let mut machine = self.machine(None, progress, None);
@@ -233,20 +236,20 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it.
+    /// As [`Self::call`]. Agents answer `TaskNotFound` if the task does not exist or is not visible.
     pub async fn task(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
         self.call(GetTaskRequest::new(task)).await
     }
 
-    /// Whether there is nothing to wait for in this state: the task has ended, or waits for its client. So is a state
-    /// that is not known of an agent before 1.0, whose `unknown` counts as an end; of one of 1.0 it says nothing.
+    /// Whether a task in this state needs no further wait: the task has ended, or waits for its client. Agents before
+    /// 1.0 also end a task with `unknown`. For an agent of 1.0 an unknown state decides nothing.
     pub fn is_settled(&self, state: TaskState) -> bool {
         let is_unknown = state == TaskState::Unspecified;
         let is_older = self.version().is_some_and(|version| version < Version::V1_0);
         state.is_terminal() || state.is_interrupted() || (is_unknown && is_older)
     }
 
-    /// Reads a task again and again until it has ended or is interrupted: what works with every agent.
+    /// Reads a task at intervals until the task has ended or is interrupted. This works with every agent.
     pub fn poll(&self, request: GetTaskRequest) -> Poll {
         Poll::new(self.clone(), request)
     }
@@ -255,8 +258,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `InvalidParams` where the size or the token of the page is none. Versions
-    /// before 1.0 have no such operation.
+    /// As [`Self::call`]. Agents answer `InvalidParams` if the page size or the page token is not valid. Versions
+    /// before 1.0 do not have this operation.
     pub async fn tasks(&self, request: ListTasksRequest) -> Result<ListTasksResponse, ClientError> {
         self.call(request).await
     }
@@ -265,8 +268,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `TaskNotFound` where they do not have the task or do not show it, and
-    /// `TaskNotCancelable` where it has ended.
+    /// As [`Self::call`]. Agents answer `TaskNotFound` if the task does not exist or is not visible, and
+    /// `TaskNotCancelable` if the task has ended.
     pub async fn cancel(&self, task: impl Into<TaskId>) -> Result<Task, ClientError> {
         self.call(CancelTaskRequest::new(task)).await
     }
@@ -275,8 +278,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` where they have no webhooks, `TaskNotFound`
-    /// where they do not have the task or do not show it, and `InvalidParams` where they would not call the URL.
+    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` if they do not support webhooks, `TaskNotFound`
+    /// if the task does not exist or is not visible, and `InvalidParams` if they would not call the URL.
     pub async fn create_push_config(
         &self,
         config: TaskPushNotificationConfig,
@@ -284,12 +287,12 @@ impl Client {
         self.call(config).await
     }
 
-    /// Reads a webhook's configuration (section 3.1.8).
+    /// Reads the configuration of a webhook (section 3.1.8).
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` where they have no webhooks, and `TaskNotFound`
-    /// where they do not have the task or the configuration, or do not show it.
+    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` if they do not support webhooks, and
+    /// `TaskNotFound` if the task or the configuration does not exist or is not visible.
     pub async fn push_config(
         &self,
         task: impl Into<TaskId>,
@@ -303,8 +306,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` where they have no webhooks, and `TaskNotFound`
-    /// where they do not have the task or do not show it. 0.1 has no such operation.
+    /// As [`Self::call`]. Agents answer `PushNotificationNotSupported` if they do not support webhooks, and
+    /// `TaskNotFound` if the task does not exist or is not visible. 0.1 does not have this operation.
     pub async fn push_configs(
         &self,
         task: impl Into<TaskId>,
@@ -317,7 +320,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::push_configs`]. A configuration that is not there is no error.
+    /// As [`Self::push_configs`]. A missing configuration is not an error.
     pub async fn delete_push_config(
         &self,
         task: impl Into<TaskId>,
@@ -327,13 +330,13 @@ impl Client {
         self.call(DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() }).await
     }
 
-    /// Reads the card for authenticated callers, which then takes the place of the public one (section 3.1.11).
+    /// Reads the card for authenticated callers, which then replaces the public card (section 3.1.11).
     ///
     /// # Errors
     ///
-    /// As [`Self::call`]. Agents answer `UnsupportedOperation` or `ExtendedAgentCardNotConfigured` where they have no
-    /// such card, and `Unauthenticated` or `PermissionDenied` where the caller may not see it. The card at hand then
-    /// stays. 0.1 has no such operation.
+    /// As [`Self::call`]. Agents answer `UnsupportedOperation` or `ExtendedAgentCardNotConfigured` if they have no such
+    /// card, and `Unauthenticated` or `PermissionDenied` if the caller may not read the card. The current card then
+    /// remains. 0.1 does not have this operation.
     pub async fn extended_card(&self) -> Result<Arc<AgentCard>, ClientError> {
         let card = Arc::new(self.call(GetExtendedAgentCardRequest::default()).await?);
         *self.0.card.write().unwrap_or_else(PoisonError::into_inner) = Some(card.clone());
@@ -351,7 +354,7 @@ impl Client {
     }
 }
 
-/// A remote agent knows by itself who calls, so the scope says nothing.
+/// The remote agent identifies the caller, so the scope is open.
 fn request(call: Call) -> Request {
     Request::new(Scope::open(), call)
 }

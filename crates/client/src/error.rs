@@ -1,4 +1,4 @@
-//! What a caller of the client is told.
+//! The errors of the client.
 
 use std::fmt;
 
@@ -11,64 +11,64 @@ use nuncio_wire::Version;
 
 use crate::{failure::Failure, reference::InvalidReference, trust::InvalidOrigin};
 
-/// Why a call of a [`Client`](crate::Client) did not give what it should.
+/// The reason why a call of a [`Client`](crate::Client) failed.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// The reference names no agent.
+    /// The reference does not name an agent.
     #[error(transparent)]
     Reference(#[from] InvalidReference),
-    /// An address is not one that the binding can be spoken to.
+    /// The binding cannot use an address.
     #[error("`{url}` is not an address for {binding}: {reason}")]
     Address {
         /// The address.
         url: String,
         /// The binding.
         binding: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The reference leads to no card.
+    /// No location of the reference has a card.
     #[error(transparent)]
     CardNotFound(#[from] CardNotFound),
-    /// What is there is no card, or a card that cannot be used.
+    /// The document is not a card, or the card cannot be used.
     #[error("the card at {at} cannot be used: {reason}")]
     CardInvalid {
-        /// Where it is.
+        /// The location.
         at: String,
-        /// What is wrong with it.
+        /// The fault of the document.
         reason: String,
-        /// What is there, where all of it was read.
+        /// The document, if all of the document was read.
         document: Option<Bytes>,
     },
-    /// The card names no interface that is spoken here, or none of the version that was asked for.
+    /// The card names no interface that this client supports, or none of the requested version.
     #[error("`{agent}` offers {}, only {}; {}", missing(pinned.as_ref()), list(offered), advice(pinned.as_ref()))]
     NoInterface {
-        /// The agent's name.
+        /// The name of the agent.
         agent: String,
-        /// The version that was asked for.
+        /// The requested version.
         pinned: Option<String>,
-        /// What it offers, for people.
+        /// The interfaces of the card, for people.
         offered: Vec<String>,
-        /// Whether a version is what is missing: it is offered over a binding that is spoken here, in no version that
-        /// is.
+        /// Whether only the version is missing: the card has an interface over a supported binding, but in no supported
+        /// version.
         is_for_version: bool,
     },
-    /// No answer came, or none that can be read.
+    /// No answer arrived, or the answer cannot be read.
     #[error(transparent)]
     Transport(Failure),
-    /// What is to be trusted with credentials is no origin.
+    /// The text to trust with credentials is not an origin.
     #[error(transparent)]
     Origin(#[from] InvalidOrigin),
-    /// The client cannot be set up: a certificate that cannot be read, a header that cannot be sent.
+    /// The client cannot be set up: a certificate cannot be read, or a header cannot be sent.
     #[error("{0}")]
     Setup(String),
-    /// What the agent answered: an error of the protocol, with the details that came with it.
+    /// The error of the protocol from the agent, with its details.
     #[error(transparent)]
     Agent(Error),
 }
 
-/// The message, with the causes that it does not tell already: what `fn main() -> Result<(), ClientError>` prints.
+/// The message and the causes that are not in the message: the output of `fn main() -> Result<(), ClientError>`.
 impl fmt::Debug for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,7 +80,7 @@ impl fmt::Debug for ClientError {
 }
 
 impl ClientError {
-    /// The error of the protocol, where the agent answered with one.
+    /// The error of the protocol, if the agent answered with an error.
     pub fn as_agent_error(&self) -> Option<&Error> {
         match self {
             Self::Agent(error) => Some(error),
@@ -103,7 +103,7 @@ impl ClientError {
         }
     }
 
-    /// This error, and what another card of the same agent offers beside.
+    /// This error, with the interfaces of another card of the same agent.
     pub(crate) fn and_offers_of(mut self, other: Self) -> Self {
         if let (Self::NoInterface { offered, .. }, Self::NoInterface { offered: more, .. }) = (&mut self, other) {
             offered.extend(more);
@@ -114,7 +114,7 @@ impl ClientError {
 
 impl From<Error> for ClientError {
     fn from(error: Error) -> Self {
-        // What a transport met with comes through the protocol's error unchanged.
+        // The error of a transport is the source of a protocol error, and returns unchanged.
         let own = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Self>()).cloned();
         own.unwrap_or_else(|| match Failure::of(&error) {
             Some(failure) => Self::Transport(failure.clone()),
@@ -129,7 +129,7 @@ impl From<Failure> for ClientError {
     }
 }
 
-/// The error of the protocol that stands for it, for one who answers a peer of its own with it.
+/// The corresponding error of the protocol, for a server that passes the error on to its own client.
 impl From<ClientError> for Error {
     fn from(error: ClientError) -> Self {
         match error {
@@ -140,19 +140,19 @@ impl From<ClientError> for Error {
     }
 }
 
-/// No card was found; says where it was looked for.
+/// No card was found. The error lists the locations.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CardNotFound {
-    /// What was asked for.
+    /// The reference.
     pub reference: String,
-    /// Each place, and what was there instead.
+    /// Each location and its result.
     pub tried: Vec<(String, String)>,
-    /// Whether one of the places wants credentials (HTTP status 401).
+    /// Whether a location requires credentials (HTTP status 401).
     pub wants_credentials: bool,
 }
 
 impl CardNotFound {
-    /// Whether it was looked for in a file.
+    /// Whether the reference was a file.
     pub fn is_file(&self) -> bool {
         matches!(&self.tried[..], [(place, _)] if *place == self.reference && !place.contains("://"))
     }

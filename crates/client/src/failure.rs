@@ -1,95 +1,95 @@
-//! What can go wrong between a client and an agent, below the protocol.
+//! Failures between a client and an agent, below the protocol.
 
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use nuncio_auth::credentials::CredentialError;
 use nuncio_model::{Error, ErrorKind, Size};
 
-/// Why a request got no answer that could be read.
+/// The reason why a request got no readable answer.
 ///
-/// It travels as the source of a model [`Error`], so that a transport is the same service as an engine; [`Failure::of`]
-/// finds it again.
+/// The failure is the source of a model [`Error`], so that a transport has the same interface as an engine.
+/// [`Failure::of`] returns the failure.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// No connection: the name does not resolve, nobody listens, the network is down. Nothing was sent.
+    /// No connection: the name does not resolve, no server listens, or the network is down. No data was sent.
     #[error("cannot connect to {origin}: {reason}")]
     Unreachable {
-        /// Where to.
+        /// The target.
         origin: String,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: Cause,
     },
-    /// A connection, but no TLS on it: a certificate that is not trusted, or no TLS at the other end. Nothing was sent.
+    /// A connection without TLS: the certificate is not trusted, or the server does not speak TLS. No data was sent.
     #[error("no secure connection to {origin}: {reason}")]
     Tls {
-        /// Where to.
+        /// The target.
         origin: String,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
-        /// What the TLS library said.
+        /// The error of the TLS library.
         #[source]
         source: Cause,
     },
-    /// The answer, or the next byte of a stream, did not come in time.
+    /// The answer, or the next byte of a stream, did not arrive in time.
     #[error("{origin} did not answer within {after:?}")]
     TimedOut {
-        /// Who.
+        /// The peer.
         origin: String,
-        /// After how long the wait was given up.
+        /// The time limit.
         after: Duration,
     },
-    /// The connection broke after the request was sent; whether it was heard is not known.
+    /// The connection broke after the request was sent. The client does not know whether the peer received the request.
     #[error("the connection to {origin} broke: {reason}")]
     Broken {
-        /// With whom.
+        /// The peer.
         origin: String,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: Cause,
     },
-    /// A stream ended, in order, before it told anything.
+    /// A stream ended without an error and without an event.
     #[error("{origin} answered with a stream that has no event")]
     Empty {
-        /// Whose.
+        /// The peer.
         origin: String,
     },
     /// An answer, or one event, is over the limit.
     #[error("an answer of {origin} is over the limit of {}", Size::of(*.limit))]
     TooLarge {
-        /// Whose.
+        /// The peer.
         origin: String,
         /// The limit in bytes.
         limit: usize,
     },
-    /// A redirect that is not followed.
+    /// A redirect that the client does not follow.
     #[error("{origin} redirects to {to}, which is not followed: {reason}")]
     Redirected {
-        /// Who redirects.
+        /// The peer.
         origin: String,
-        /// Where to.
+        /// The target of the redirect.
         to: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// The agent wants other credentials than those at hand. Nothing was sent.
+    /// The agent requires other credentials than the client has. No data was sent.
     #[error(transparent)]
     Credentials(#[from] CredentialError),
 }
 
-/// The message: its reason is what matters of the causes.
+/// The message. Its reason has the important part of the causes.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// An error that several owners can hold.
+/// An error that several owners can share.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn StdError + Send + Sync>);
 
@@ -118,17 +118,17 @@ impl StdError for Cause {
 }
 
 impl Failure {
-    /// The failure behind an error; `None` where the error is what the peer answered.
+    /// The failure behind an error; `None` if the error is the peer's answer.
     pub fn of(error: &Error) -> Option<&Self> {
         StdError::source(error)?.downcast_ref()
     }
 
-    /// Whether nothing was sent, so that the same request may go to another address.
+    /// Whether no data was sent, so that the request may go to another address.
     pub const fn is_before_sending(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Tls { .. })
     }
 
-    /// Whether the same request may well be answered later.
+    /// Whether the same request may succeed later.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Broken { .. } | Self::TimedOut { .. })
     }
@@ -149,37 +149,37 @@ impl From<Failure> for Error {
     }
 }
 
-/// Whether what failed may well work later: the way to the peer is cut, or the peer says that it cannot now. Any other
-/// error of a peer's says what is wrong, and would say it again.
+/// Whether a later attempt may succeed: the connection failed, or the peer reports a temporary error. Any other error
+/// of a peer would occur again.
 pub(crate) fn may_pass(error: &Error) -> bool {
     Failure::of(error).map_or_else(|| passes(error.kind()), Failure::is_transient)
 }
 
-/// Whether a peer that answers so may well do what it is asked for later.
+/// Whether this error of a peer is temporary.
 pub(crate) const fn passes(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Unavailable | ErrorKind::ResourceExhausted | ErrorKind::DeadlineExceeded)
 }
 
-/// The number that the peer gave its error in the binding at hand, as it came. The source of a peer's [`Error`], where
-/// the peer gave one.
+/// The original code of the peer's error in the binding. The code is the source of the peer's [`Error`], if the error
+/// has a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerCode {
-    /// Of a JSON-RPC error.
+    /// The code of a JSON-RPC error.
     JsonRpc(i64),
     /// An HTTP status.
     Http(u16),
-    /// Of a gRPC status.
+    /// The code of a gRPC status.
     Grpc(i32),
 }
 
 impl PeerCode {
-    /// The code behind an error that a peer sent.
+    /// The code behind an error from a peer.
     pub fn of(error: &Error) -> Option<Self> {
         StdError::source(error)?.downcast_ref().copied()
     }
 
-    /// The number alone.
+    /// The number of the code.
     pub fn number(self) -> i64 {
         match self {
             Self::JsonRpc(code) => code,

@@ -1,6 +1,6 @@
-//! HTTP, as cards and all three bindings need it: one request, its redirects, one answer.
+//! HTTP for cards and all three bindings: one request, its redirects, one answer.
 //!
-//! Credentials are placed anew for each hop, so they reach only the origins that may see them.
+//! Credentials are added to each request of a redirect separately, so only allowed origins get the credentials.
 
 mod answer;
 mod classify;
@@ -23,7 +23,7 @@ pub(crate) use secrets::{Secrets, header};
 
 use crate::{error::ClientError, failure::Failure, settings::HttpSettings};
 
-/// Speaks HTTP under one set of settings. Clones share connections.
+/// Sends HTTP requests with one set of settings. Clones share connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Http(Arc<HttpPool>);
 
@@ -33,18 +33,18 @@ struct HttpPool {
     clients: [OnceLock<reqwest::Client>; 4],
 }
 
-/// A request to be sent.
+/// A request that is not sent yet.
 pub(crate) struct Outbound<'a> {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) secrets: &'a Secrets,
-    /// How long the peer may say nothing, before the head of its answer and within the body.
+    /// The longest silence of the peer, before the head of its answer and within the body.
     pub(crate) silence: Option<Duration>,
-    /// How long it may once it has told something, where that is less.
+    /// The longest silence after the first event, if shorter.
     pub(crate) stall: Option<Duration>,
-    /// HTTP/2 from the first byte, and no redirects: gRPC.
+    /// HTTP/2 with prior knowledge and without redirects, for gRPC.
     pub(crate) grpc: bool,
 }
 
@@ -100,8 +100,8 @@ impl Http {
         Ok(answer)
     }
 
-    /// The connection pool for such requests. Reading the system's certificates takes a while, so it is done only for
-    /// those who need them.
+    /// The connection pool for this kind of request. Reading the system's certificates takes time, so only requests
+    /// over TLS cause this.
     fn client(&self, tls: bool, grpc: bool) -> Result<&reqwest::Client, ClientError> {
         let slot = &self.0.clients[usize::from(tls) * 2 + usize::from(grpc)];
         if let Some(client) = slot.get() {
@@ -124,14 +124,14 @@ impl Http {
     }
 }
 
-/// Where an answer sends its reader.
+/// The target of a redirect.
 fn redirect(answer: &Answer, from: &Url) -> Option<Url> {
     let is_redirect = matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308);
     let location = answer.headers.get(header::LOCATION).filter(|_| is_redirect)?;
     from.join(location.to_str().ok()?).ok().filter(|next| matches!(next.scheme(), "http" | "https"))
 }
 
-/// Waits for a peer no longer than this.
+/// Waits for a peer up to the limit.
 pub(crate) async fn within<T>(
     limit: Option<Duration>,
     origin: &str,

@@ -1,8 +1,9 @@
-//! Finds an agent by its card and calls it over any binding.
+//! Finds an agent by its card and calls the agent over any binding.
 //!
-//! [`Client::connect`] reads a reference ([`AgentRef`]), finds the card ([`Resolver`]), chooses an interface and makes
-//! the connection for its binding. A connection, a client and an engine are all a [`Caller`](nuncio_model::Caller): a
-//! call goes in, and a reply comes out. A [`Watch`] is a stream that survives its connections.
+//! [`Client::connect`] parses a reference ([`AgentRef`]), finds the card ([`Resolver`]), chooses an interface and
+//! creates the connection for its binding. A connection, a client and an engine are all a
+//! [`Caller`](nuncio_model::Caller), which takes a call and returns a reply. A [`Watch`] is a stream that resumes after
+//! a broken connection.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), nuncio_client::ClientError> {

@@ -1,4 +1,4 @@
-//! Asking for a task until it has ended: no stream needed.
+//! Reads a task at intervals until the task has ended, without a stream.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use nuncio_model::{ErrorKind, Task, TaskState, TaskStatus, op::GetTaskRequest};
 
 use crate::{client::Client, error::ClientError, failure::passes};
 
-/// How many answers in a row may fail.
+/// The number of consecutive failures that ends a poll.
 const MAX_FAILURES: u32 = 3;
 
-/// How many answers in a row may be the same with a state that is not known.
+/// The number of consecutive equal answers with an unknown state that ends a poll.
 const UNKNOWN: u32 = 15;
 
-/// Reads a task at intervals until it has ended or is interrupted. Made by [`Client::poll`].
+/// Reads a task at intervals until the task has ended or is interrupted. Created by [`Client::poll`].
 ///
-/// A state that is not known, `TASK_STATE_UNSPECIFIED`, is neither: it is asked about 15 times more as long as nothing
-/// of the task changes, and is then an end. That of an agent before 1.0, `unknown`, is an end at once: those versions
-/// count it among the ends of a task.
+/// An unknown state of an agent of 1.0, `TASK_STATE_UNSPECIFIED`, is neither an end nor an interruption. The poll reads
+/// the task up to 15 more times while the task does not change, and then ends. `unknown` of an agent before 1.0 ends
+/// the poll at once, because these versions count `unknown` as an end of a task.
 ///
-/// [`Self::next`] may be dropped while it waits.
+/// A drop of [`Self::next`] during its wait is safe.
 #[derive(Debug)]
 pub struct Poll {
     client: Client,
@@ -28,11 +28,11 @@ pub struct Poll {
     wait: Duration,
     failures: u32,
     is_over: bool,
-    /// Whether an interruption from before does not count.
+    /// Whether an earlier interruption is ignored.
     is_through: bool,
-    /// The status that the task had before what is waited for.
+    /// The status of the task before the turn of interest.
     before: Option<TaskStatus>,
-    /// The task in a state that is not known, and how often it was the same.
+    /// The task in an unknown state, and the number of equal answers.
     unknown: Option<(Task, u32)>,
 }
 
@@ -52,33 +52,33 @@ impl Poll {
         }
     }
 
-    /// Asks this often. By default every 2 s.
+    /// Sets the interval. By default 2 s.
     pub fn every(mut self, interval: Duration) -> Self {
-        // Never without a pause.
+        // A minimum, so that the loop always pauses.
         self.interval = interval.max(Duration::from_millis(10));
         self
     }
 
-    /// Waits an interval before the first question too.
+    /// Waits one interval before the first read, too.
     pub fn after_a_pause(mut self) -> Self {
         self.wait = self.interval;
         self
     }
 
-    /// Goes on where the task is interrupted already, until the turn after that: an interruption counts once its status
-    /// is another than this, or than that of the first answer where none is given.
+    /// Continues if the task is already interrupted, until the next turn. An interruption counts if its status differs
+    /// from `before`, or from the status of the first answer if `before` is `None`.
     pub fn through(mut self, before: Option<TaskStatus>) -> Self {
         self.is_through = true;
         self.before = before;
         self
     }
 
-    /// The task at the next interval; `None` once it was given as ended or interrupted, or of an agent before 1.0 as
-    /// `unknown`, or an error was given.
+    /// The task at the next interval. `None` after the last item: an ended or interrupted task, `unknown` of an agent
+    /// before 1.0, or an error.
     ///
-    /// An agent that cannot be reached, or fails to answer by its own word (`Unavailable`, `ResourceExhausted`,
-    /// `DeadlineExceeded`, `Internal`), is asked up to three times in a row, after longer pauses. Any other error is
-    /// given at once.
+    /// If the agent cannot be reached, or reports a temporary error (`Unavailable`, `ResourceExhausted`,
+    /// `DeadlineExceeded`, `Internal`), the poll tries up to three times in a row, with longer pauses. Any other error
+    /// is returned at once.
     pub async fn next(&mut self) -> Option<Result<Task, ClientError>> {
         if self.is_over {
             return None;
@@ -107,7 +107,7 @@ impl Poll {
         }
     }
 
-    /// Whether a task was in the same state, which is not known, for all that it was asked.
+    /// Counts equal answers with an unknown state. Returns whether the limit is reached.
     fn count_unknown(&mut self, task: &Task) -> bool {
         self.unknown = match self.unknown.take() {
             _ if task.state() != TaskState::Unspecified => None,
@@ -117,7 +117,7 @@ impl Poll {
         self.unknown.as_ref().is_some_and(|(_, times)| *times >= UNKNOWN)
     }
 
-    /// Whether a task is interrupted as it was before what is waited for.
+    /// Whether the interruption of a task is the earlier interruption. Records the status of the first answer.
     fn note_earlier_interruption(&mut self, task: &Task) -> bool {
         if !self.is_through {
             return false;
@@ -130,7 +130,7 @@ impl Poll {
 fn is_transient(error: &ClientError) -> bool {
     match error {
         ClientError::Transport(failure) => failure.is_transient(),
-        // An agent that broke over one question may answer the next.
+        // An internal error of an agent may concern one request only.
         ClientError::Agent(error) => passes(error.kind()) || error.kind() == ErrorKind::Internal,
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Whether a port speaks TLS, for the explanation of a failure.
+//! Detects TLS on a port, to explain a failure.
 
 use std::time::Duration;
 
@@ -9,26 +9,27 @@ use tokio::{
 };
 use url::Url;
 
-/// How long the whole question may take.
+/// The time limit of the whole probe.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A greeting of TLS 1.2 with one cipher suite and no extensions. A server that speaks TLS answers with a handshake or
-/// an alert.
+/// A ClientHello of TLS 1.2 with one cipher suite and no extensions. A server with TLS answers with a handshake or an
+/// alert.
 const HELLO: [u8; 50] = {
     let mut hello = [0; 50];
-    // The record: a handshake, TLS 1.0 as in all greetings, 45 bytes.
+    // The record: a handshake, TLS 1.0 as in all ClientHello records, 45 bytes.
     (hello[0], hello[1], hello[2], hello[4]) = (0x16, 3, 1, 45);
-    // The message: a client's greeting of 41 bytes, TLS 1.2, 32 random bytes, no session.
+    // The message: a ClientHello of 41 bytes, TLS 1.2, 32 random bytes, no session.
     (hello[5], hello[8], hello[9], hello[10]) = (1, 41, 3, 3);
     // One suite, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, and no compression.
     (hello[45], hello[46], hello[47], hello[48]) = (2, 0xc0, 0x2f, 1);
     hello
 };
 
-/// Whether the port of an `http` URL answers a greeting of TLS with TLS.
+/// Whether the port of an `http` URL answers a ClientHello with TLS.
 ///
-/// For a request over HTTP that failed: servers that speak TLS close such a connection or answer with bytes that are no
-/// HTTP, and neither tells the reason. `false` if the URL is not `http`, or nothing answers within a second.
+/// Use this function after a failed request over HTTP: a server with TLS closes such a connection, or answers with
+/// bytes that are not HTTP, so the failure does not show the reason. `false` if the URL is not `http`, or no answer
+/// arrives within a second.
 pub async fn speaks_tls(url: &Url) -> bool {
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
     let host = host.trim_matches(['[', ']']);

@@ -1,4 +1,4 @@
-//! What a person types to name an agent, and the places where its card may be (section 8.2; pitfalls of discovery).
+//! References to agents, and the locations of the cards (section 8.2).
 
 use std::{
     convert::Infallible,
@@ -10,15 +10,16 @@ use std::{
 
 use url::Url;
 
-/// Where a card is, relative to the address of an agent: of now, and of versions before 0.3.
+/// The path of a card below the address of an agent: the current path, and the path before 0.3.
 const WELL_KNOWN: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
-/// Names an agent: `localhost:8080`, `https://agents.example/weather`, the URL of a card, or a file that holds one.
+/// Names an agent: `localhost:8080`, `https://agents.example/weather`, the URL of a card, or a file with a card.
 ///
-/// - An existing file, a name that ends in `.json`, or what begins with `/`, `./`, `../`, `~` or `file:`, is a file.
-/// - What has `://` is taken as it is.
-/// - Anything else is a host with an optional port and path: `http` for names and addresses of this machine, else
-///   `https`.
+/// - An existing file, a name that ends in `.json`, or a text that begins with `/`, `./`, `../`, `~` or `file:`, is a
+///   file.
+/// - A text with `://` is a URL.
+/// - Any other text is a host with an optional port and path. The scheme is `http` for names and addresses of this
+///   machine, else `https`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRef(Place);
 
@@ -28,7 +29,7 @@ pub(crate) enum Place {
     File(PathBuf),
 }
 
-/// What was given names no agent.
+/// The text does not name an agent.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` does not name an agent: {reason}")]
 pub struct InvalidReference {
@@ -43,7 +44,7 @@ impl AgentRef {
         &self.0
     }
 
-    /// The URL, where it is not a file.
+    /// The URL, unless the reference is a file.
     pub fn as_url(&self) -> Option<&Url> {
         match &self.0 {
             Place::Url(url) => Some(url),
@@ -51,10 +52,10 @@ impl AgentRef {
         }
     }
 
-    /// The URLs where the card may be, the likeliest first.
+    /// The URLs of possible cards, the most probable first.
     ///
-    /// The URL of a JSON document is the card's own. A URL with another path may be the card's, the prefix that the
-    /// agent is mounted under, or an endpoint of an agent whose card is at the origin.
+    /// The URL of a JSON document is the URL of the card. A URL with another path may be the URL of the card, the
+    /// prefix of the agent, or an endpoint of an agent with its card at the origin.
     pub fn candidates(&self) -> Vec<Url> {
         let Place::Url(url) = &self.0 else { return Vec::new() };
         let prefix = url.path().trim_end_matches('/').to_owned();
@@ -106,7 +107,7 @@ impl FromStr for AgentRef {
     }
 }
 
-/// So that a reference that was parsed can be given where one is to be parsed.
+/// Allows a parsed reference in the place of a text.
 impl From<Infallible> for InvalidReference {
     fn from(never: Infallible) -> Self {
         match never {}
@@ -157,7 +158,7 @@ impl fmt::Display for AgentRef {
     }
 }
 
-/// Whether a path is that of a JSON document, by its name.
+/// Whether the name of a path is the name of a JSON document.
 pub(crate) fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|it| it.eq_ignore_ascii_case("json"))
 }
@@ -185,7 +186,7 @@ fn host_of(text: &str) -> &str {
     }
 }
 
-/// Whether a host is a name or an address of this machine: what is sent there leaves it on no wire.
+/// Whether a host is a name or an address of this machine, so that requests use no network.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
     let address = host.parse::<IpAddr>();
@@ -194,7 +195,7 @@ pub fn is_loopback(host: &str) -> bool {
         || address.is_ok_and(|address| address.is_loopback() || address.is_unspecified())
 }
 
-/// Where the card for readers of versions before 0.3 is, beside the one at this place.
+/// The location of the older card (versions before 0.3) beside the card at this location.
 pub(crate) fn older_card(url: &Url) -> Option<Url> {
     let [newer, older] = WELL_KNOWN;
     let base = url.path().strip_suffix(newer)?;
@@ -203,7 +204,7 @@ pub(crate) fn older_card(url: &Url) -> Option<Url> {
     Some(beside)
 }
 
-/// A text for an error message, which must not repeat a password.
+/// The text without a password, for an error message.
 pub(crate) fn without_userinfo(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let authority = text[start..].split(['/', '?', '#']).next().unwrap_or_default();

@@ -6,12 +6,12 @@ use nuncio_model::{AgentCard, Backend, Call, Caller, Calling, Error, ErrorKind, 
 
 use crate::client::Client;
 
-/// A remote agent that a server of this process serves: calls go to the remote agent by its version and binding, and
-/// come in by any.
+/// A remote agent behind a server of this process. The server accepts calls over any binding and version, and forwards
+/// the calls in the version and binding of the remote agent.
 ///
-/// Tasks, contexts, streams with their sequence numbers, webhooks and errors are those of the remote agent. All callers
-/// of the server act as the one caller that the client's credentials identify, so each of them can see the tasks of the
-/// others. Clients of version 0.1 cannot begin tasks, because they choose the ids of their tasks.
+/// Tasks, contexts, streams with their sequence numbers, webhooks and errors are those of the remote agent. The remote
+/// agent sees all callers of the server as one caller, with the client's credentials, so each caller can see the tasks
+/// of the others. Clients of version 0.1 cannot begin tasks, because they choose the ids of their tasks.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! From a reference to a card (sections 8.2 and 8.6).
+//! Finds the card of a reference (sections 8.2 and 8.6).
 
 mod cache;
 mod card;
@@ -23,23 +23,23 @@ use crate::{
 };
 use cache::{Cache, CachedCard};
 
-/// Finds and keeps the cards of agents.
+/// Finds and caches the cards of agents.
 ///
-/// A card is kept as long as its agent allows and asked for again by its `ETag` after that. Clones share what is kept.
+/// A card is cached for the time that its agent allows, and then validated by its `ETag`. Clones share the cache.
 #[derive(Debug, Clone)]
 pub struct Resolver {
     http: Http,
     cache: Arc<Cache>,
 }
 
-/// A card, and where it is from.
+/// A card and its source.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The card.
     pub card: Arc<AgentCard>,
-    /// The document, as it was served.
+    /// The original document.
     pub document: Bytes,
-    /// The URL that gave it; `None` for a file.
+    /// The URL of the card; `None` for a file.
     pub url: Option<Url>,
 }
 
@@ -50,23 +50,24 @@ impl Default for Resolver {
 }
 
 impl Resolver {
-    /// Keeps nothing yet.
+    /// A resolver with an empty cache.
     pub fn new(settings: HttpSettings) -> Self {
         Self { http: Http::new(settings), cache: Arc::default() }
     }
 
-    /// Shares what is kept with all others in the process, unless what it finds is not to be trusted.
+    /// Shares the cache of the process. With `insecure` settings the resolver has its own cache, because its cards
+    /// cannot be trusted.
     pub(crate) fn shared(settings: HttpSettings) -> Self {
         static SHARED: LazyLock<Arc<Cache>> = LazyLock::new(Arc::default);
         let cache = if settings.insecure { Arc::default() } else { SHARED.clone() };
         Self { http: Http::new(settings), cache }
     }
 
-    /// Finds the card of an agent. No credentials go along.
+    /// Finds the card of an agent, without credentials.
     ///
     /// # Errors
     ///
-    /// `CardNotFound` with all that was tried, `CardInvalid`, or `Transport` where the host cannot be reached.
+    /// `CardNotFound` with all locations, `CardInvalid`, or `Transport` if the host cannot be reached.
     pub async fn resolve(&self, reference: &AgentRef) -> Result<Resolved, ClientError> {
         self.resolve_with(reference, &Secrets::default()).await
     }
@@ -96,13 +97,13 @@ impl Resolver {
             .unwrap_or_else(|| CardNotFound { reference: reference.to_string(), tried, wants_credentials }.into()))
     }
 
-    /// The card at this very place, if there is one that can be used.
+    /// The card at this location, if the location has a usable card.
     pub(crate) async fn resolve_at(&self, url: &Url, secrets: &Secrets) -> Option<Resolved> {
         self.fetch(url, secrets).await.ok()
     }
 
     async fn fetch(&self, url: &Url, secrets: &Secrets) -> Result<Resolved, LookupError> {
-        // What a card says to one caller is not for others.
+        // A card for one caller must not be used for other callers.
         let is_public = secrets.is_empty();
         let kept = if is_public { self.cache.get(url) } else { None };
         if let Some(kept) = kept.as_ref().filter(|kept| kept.is_fresh()) {
@@ -123,7 +124,7 @@ impl Resolver {
         let work = async {
             let answer = self.http.send(outbound).await?;
             let (status, headers) = (answer.status, answer.headers.clone());
-            // What streams is no card, and has no end.
+            // An event stream is not a card, and does not end.
             let body = if status.is_success() && !answer.is("text/event-stream") {
                 Some(answer.bytes(limit).await?)
             } else {
@@ -145,10 +146,11 @@ impl Resolver {
                 LookupError::Nothing(found)
             });
         }
-        // A page at the agent's own address is none of a card; where a card should be, it is a bad one.
+        // At the agent's own address, a document that is not JSON is not a card, and the next location is tried. If the
+        // URL ends in `.json`, the document must be a valid card.
         let body = body.filter(|body| card::is_json_object(body) || is_document(Path::new(url.path())));
         let Some(body) = body else { return Err(LookupError::Nothing("not a JSON object".into())) };
-        // So is any JSON there that has none of a card's members.
+        // The same applies to JSON without a member of a card.
         if !is_document(Path::new(url.path())) && !card::resembles_card(&body) {
             return Err(LookupError::Nothing("JSON that is not a card".into()));
         }
@@ -161,15 +163,15 @@ impl Resolver {
     }
 }
 
-/// Why one place gave no card.
+/// The reason why a location has no usable card.
 enum LookupError {
-    /// There is something else, or nothing.
+    /// The location has no card.
     Nothing(String),
-    /// Credentials are wanted.
+    /// The location requires credentials.
     Locked(String),
-    /// There is a card that cannot be used.
+    /// The location has a card that cannot be used.
     Invalid(ClientError),
-    /// The other places are not worth a try.
+    /// The other locations would fail, too.
     Fatal(ClientError),
 }
 

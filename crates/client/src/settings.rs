@@ -1,34 +1,34 @@
-//! What bounds a client's waits and sizes, and how it checks certificates.
+//! The time limits and size limits of a client, and its check of certificates.
 
 use std::time::Duration;
 
 use nuncio_limit::{Backoff, Jitter};
 
-/// How long a client waits. There is no limit on a whole stream.
+/// The time limits of a client. A whole stream has no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// For a connection, TLS included. 10 s.
+    /// The limit for a connection, including TLS. 10 s.
     pub connect: Duration,
-    /// For the whole answer of an operation that has its answer ready, every one but sending a message; of a
-    /// subscription, for the beginning of its stream, since the task comes first in 1.0. Before 1.0 nothing may come
-    /// until something happens, and [`idle`](Self::idle) alone counts. 60 s.
+    /// The limit for the whole answer of an operation, except for sent messages. For a subscription, the limit for the
+    /// start of its stream, because 1.0 sends the task first. Before 1.0 a stream can start with its first event, so
+    /// only [`idle`](Self::idle) limits the start. 60 s.
     pub answer: Option<Duration>,
-    /// For the whole answer to a message that is sent without a stream, which comes when the agent is done. None, by
-    /// default.
+    /// The limit for the whole answer to a message without a stream. The agent answers at the end of its work, so the
+    /// default is `None`.
     pub send: Option<Duration>,
-    /// For the head of the answer to a message that is sent with a stream. An agent may send the head only when it has
-    /// something to say, so this is long: 5 min.
+    /// The limit for the head of the answer to a message with a stream. An agent may send the head with its first
+    /// event, so the limit is long: 5 min.
     pub begin: Option<Duration>,
-    /// For the next byte of a stream, keep-alives included (gRPC has none), before it counts as broken. The wait for
-    /// its beginning counts, from the request on: an agent may begin to answer a message only when it has something to
-    /// say. So does a wait within the answer of an agent that does not stream after all. None, by default: a dead
-    /// connection is found by TCP keep-alive, but a peer that lives and says nothing is waited for.
+    /// The limit for the next byte of a stream, including keep-alives (gRPC has none). After this time the stream
+    /// counts as broken. The limit includes the wait for the start of the stream, from the request on. The limit also
+    /// applies to the answer of an agent that does not stream. `None` by default: TCP keep-alive detects a dead
+    /// connection, but a silent peer is waited for.
     pub idle: Option<Duration>,
-    /// For the next byte of a stream that can be taken up again, keep-alives included (gRPC has none), before it is
-    /// taken for cut: from its first event on, which tells the task, and of a subscription from the beginning. An agent
-    /// that may take as long as it wants to begin is not hurried by it, as it is by [`idle`](Self::idle). None, by
-    /// default; 60 s of the command.
+    /// The limit for the next byte of a stream that can be resumed, including keep-alives (gRPC has none). After this
+    /// time the stream is resumed. The limit applies from the first event on, which names the task, and to a
+    /// subscription from its start. An agent has any time for its first event, unlike with [`idle`](Self::idle). `None`
+    /// by default; the command sets 60 s.
     pub stall: Option<Duration>,
 }
 
@@ -83,23 +83,23 @@ impl Timeouts {
     }
 }
 
-/// How a client speaks HTTP.
+/// The HTTP options of a client.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HttpSettings {
-    /// How long it waits.
+    /// The time limits.
     pub timeouts: Timeouts,
-    /// How many bytes one answer, one event of a stream or one gRPC message may have. 64 MiB.
+    /// The largest size in bytes of an answer, an event of a stream or a gRPC message. 64 MiB.
     pub max_message: usize,
-    /// How many bytes a card may have. 4 MiB.
+    /// The largest size of a card in bytes. 4 MiB.
     pub max_card: usize,
-    /// How many redirects it follows. 5. Credentials do not go along to another origin.
+    /// The largest number of redirects. 5. Credentials are not sent to another origin.
     pub redirects: usize,
-    /// Takes any certificate. For tests on a machine of one's own.
+    /// Accepts any certificate. Only for tests on the own machine.
     pub insecure: bool,
-    /// Certificates of authorities to trust beside the system's, in PEM.
+    /// Certificates of additional authorities, in PEM.
     pub authorities: Vec<Vec<u8>>,
-    /// What it calls itself in `User-Agent`.
+    /// The value of `User-Agent`.
     pub user_agent: String,
 }
 
@@ -117,19 +117,18 @@ impl Default for HttpSettings {
     }
 }
 
-/// How a stream that breaks is taken up again.
+/// How a client resumes a broken stream.
 ///
-/// Where an agent says by `Retry-After` how long to wait, that takes the place of the delay, up to
-/// [`max_delay`](Self::max_delay).
+/// If the agent sends `Retry-After`, its value replaces the delay, up to [`max_delay`](Self::max_delay).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reconnect {
-    /// How often in a row it is tried without anything new in between, be it an event or a second of silence on a
-    /// connection that stays. 8; 0 turns it off.
+    /// The number of attempts in a row without progress. Progress is a new event, or a second of an open connection. 8;
+    /// 0 disables the attempts.
     pub attempts: u32,
-    /// How long before the first attempt; doubles with each. 200 ms.
+    /// The delay before the first attempt. Each further delay is twice as long. 200 ms.
     pub first_delay: Duration,
-    /// How long at most before an attempt, whatever the agent asks for. 10 s.
+    /// The longest delay before an attempt, also with `Retry-After`. 10 s.
     pub max_delay: Duration,
     /// The longest time of all attempts and delays without a new event. `None`, the default, means no limit. The command
     /// sets at most 15 s, because the command can read the task instead.
@@ -148,7 +147,7 @@ impl Default for Reconnect {
 }
 
 impl Reconnect {
-    /// Never: a broken stream is an error.
+    /// No attempts: a broken stream is an error.
     pub fn never() -> Self {
         Self { attempts: 0, ..Self::default() }
     }

@@ -1,6 +1,6 @@
-//! The client side of the bindings: each is a [`Caller`](nuncio_model::Caller), as an engine is.
+//! The client side of the bindings. Each binding is a [`Caller`](nuncio_model::Caller), like an engine.
 //!
-//! The events of a streaming call are those of one connection. [`Watch`](crate::Watch) resumes a stream that broke.
+//! The events of a streaming call are the events of one connection. [`Watch`](crate::Watch) resumes a broken stream.
 
 pub(crate) mod fallback;
 mod full_answer;

@@ -1,4 +1,4 @@
-//! Origins that a user lets see the credentials, beside the one that the agent was found at.
+//! Additional origins that get the credentials.
 
 use std::str::FromStr;
 
@@ -9,16 +9,16 @@ use nuncio_model::card::Binding;
 
 use crate::{choose::address, reference::without_userinfo};
 
-/// An origin, as a user writes it.
+/// An origin in the form of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trusted {
-    /// With its scheme.
+    /// With a scheme.
     Origin(Origin),
-    /// `host:port`, as cards name interfaces of gRPC.
+    /// `host:port`, as in a card's address of gRPC.
     Address(String),
 }
 
-/// What was given is no origin.
+/// The text is not an origin.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not an origin: {reason}")]
 pub struct InvalidOrigin {
@@ -29,7 +29,7 @@ pub struct InvalidOrigin {
 nuncio_model::debug_is_text!(InvalidOrigin);
 
 impl Trusted {
-    /// The origin that is meant: of an address without a scheme the one that such an interface would be called at.
+    /// The origin. For an address without a scheme, the origin at which the client calls such an interface.
     pub(crate) fn origin(&self, card_url: Option<&Url>) -> Option<Origin> {
         match self {
             Self::Origin(origin) => Some(origin.clone()),
@@ -59,7 +59,8 @@ impl FromStr for Trusted {
         if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
             return Err(invalid("it ends behind the host and the port"));
         }
-        // A scheme that is not known has no port of its own, so that 80 is seen.
+        // A URL parser removes the default port of a known scheme. With an unknown scheme an explicit port 80 is
+        // visible.
         let has_port = Url::parse(&format!("origin://{rest}")).is_ok_and(|url| url.port().is_some());
         match scheme {
             None if has_port => Ok(Self::Address(rest.trim_end_matches('/').to_owned())),

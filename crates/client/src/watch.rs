@@ -1,4 +1,4 @@
-//! A task's events as one stream, over as many connections as it takes (sections 3.1.2, 3.1.6 and 3.5.2).
+//! The events of a task as one stream, over several connections (sections 3.1.2, 3.1.6 and 3.5.2).
 
 mod cursor;
 mod machine;
@@ -22,35 +22,36 @@ pub use cursor::Cursor;
 pub(crate) use machine::Machine;
 pub(crate) use progress::Progress;
 
-/// The events of one task in order, none twice, whatever becomes of connections.
+/// The events of one task in order and without duplicates, also after broken connections.
 ///
-/// A connection that breaks, or is silent for longer than [`Timeouts::stall`](crate::Timeouts::stall) says, is taken up
-/// again by `SubscribeToTask`, after a delay that grows, with the place in the log that was reached; where that tells
-/// nothing either, the task is read, which may have ended. What was missed comes as the events themselves where the
-/// agent keeps them, else as a `task` snapshot. It ends when the task has ended, or when the agent closes the stream of
-/// an interrupted one; [`Self::end`] says which. An error is the last item. Dropping it frees the connection and
-/// changes nothing for the task.
+/// If a connection breaks, or is silent for longer than [`Timeouts::stall`](crate::Timeouts::stall), the stream resumes
+/// by `SubscribeToTask`. The delay grows with each attempt, and the request has the current position in the log. If the
+/// new connection is silent, too, the client reads the task, which may have ended. The agent sends the missed events if
+/// the agent stores events, else a `task` snapshot.
+///
+/// The stream ends when the task has ended, or when the agent closes the stream of an interrupted task; [`Self::end`]
+/// returns the reason. An error is the last item. A drop of the stream closes the connection and does not affect the
+/// task.
 #[must_use = "a stream does nothing unless it is read"]
 pub struct Watch {
     events: Pin<Box<dyn Stream<Item = Result<Arc<StreamEvent>, ClientError>> + Send>>,
     progress: Progress,
 }
 
-/// Why a [`Watch`] is over.
+/// The reason for the end of a [`Watch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
-    /// The task has ended; with `Unspecified`, in a state that is not known here, by the agent's word that it was the
-    /// last.
+    /// The task has ended. `Unspecified` is an unknown state that the agent has marked as the last.
     Terminal(TaskState),
     /// The task waits for its client, and the agent closed the stream.
     Interrupted(TaskState),
-    /// The agent answered with a bare message; there is no task.
+    /// The agent answered with a message; no task exists.
     Message,
-    /// The last item was an error that the agent told in the stream: what it says of the task, and would say again.
+    /// The last item was an error from the agent about the task. A repetition would have the same error.
     Failed,
-    /// The last item was an error that says nothing of the task: the stream broke and could not be taken up again, or
-    /// what came cannot be read. [`Client::poll`](crate::Client::poll) may find out what becomes of the task.
+    /// The last item was an error of the connection: the stream broke and could not be resumed, or an event cannot be
+    /// read. The task may continue; [`Client::poll`](crate::Client::poll) can read its state.
     Lost,
 }
 
@@ -64,39 +65,39 @@ impl Watch {
         Self { events: Box::pin(events.fuse()), progress }
     }
 
-    /// Why it is over; `None` while it is not.
+    /// The reason for the end; `None` before the end.
     pub fn end(&self) -> Option<End> {
         self.progress.read(|seen| seen.end)
     }
 
-    /// The task, once an event has named it.
+    /// The id of the task, after an event with the id.
     pub fn task_id(&self) -> Option<TaskId> {
         self.progress.read(|seen| seen.task.clone())
     }
 
-    /// Whether a connection ended before the task did, so that the stream was or is to be taken up again.
+    /// Whether a connection ended before the task, so that the stream was resumed or will be resumed.
     pub fn has_broken(&self) -> bool {
         self.progress.read(|seen| seen.has_broken)
     }
 
-    /// For how long there has been no connection to the agent; `None` while there is one, or after the end. The stream
-    /// tries to connect again while it is read.
+    /// The time since the last connection; `None` while the stream has a connection, and after the end. The stream
+    /// connects again only while the caller polls the stream.
     pub fn lost_for(&self) -> Option<Duration> {
         self.progress.read(|seen| seen.lost_since.filter(|_| seen.end.is_none())).map(|since| since.elapsed())
     }
 
-    /// The task's state by the last event that told it.
+    /// The last known state of the task.
     pub fn state(&self) -> Option<TaskState> {
         self.progress.read(|seen| seen.state)
     }
 
-    /// The task and the place in its log that was reached, once an event has named the task: what
-    /// [`Client::watch`](crate::Client::watch) goes on from.
+    /// The task and the current position in its log, after an event with the id of the task.
+    /// [`Client::watch`](crate::Client::watch) can resume from this cursor.
     pub fn cursor(&self) -> Option<Cursor> {
         self.progress.read(|seen| Some(Cursor { task: seen.task.clone()?, sequence: seen.sequence }))
     }
 
-    /// The place in the task's log that was reached, where the agent says it. Each event has its own
+    /// The current position in the task's log, if the agent numbers events. Each event has its own position
     /// ([`StreamEvent::sequence`]).
     pub fn sequence(&self) -> Option<u64> {
         self.progress.read(|seen| seen.sequence)

@@ -7,9 +7,9 @@ use super::Client;
 use crate::error::ClientError;
 
 impl Client {
-    /// Lists all tasks that a request selects, newest first, page after page (section 3.1.4). A page is read when the
-    /// tasks of the one before it have been taken. `page_size` says how many tasks a page holds, `page_token` where to
-    /// begin. An error is the last item.
+    /// Lists all tasks that a request selects, newest first, page by page (section 3.1.4). The next page is read after
+    /// all tasks of the current page have been taken. `page_size` is the number of tasks per page, `page_token` the
+    /// first page. An error is the last item.
     ///
     /// ```no_run
     /// # async fn example(client: nuncio_client::Client) -> Result<(), nuncio_client::ClientError> {
@@ -24,7 +24,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Self::tasks`]; and `InvalidAgentResponse` if the agent gives the same page token twice in a row.
+    /// As [`Self::tasks`]; and `InvalidAgentResponse` if the agent returns the same page token twice in a row.
     pub fn all_tasks(
         &self,
         request: ListTasksRequest,

@@ -1,4 +1,4 @@
-//! Sending a message again after its connection broke: only to an agent that says that it knows a message by its id.
+//! Sends a message again after a broken connection, but only to an agent that recognizes a repeated message by its id.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::{
     settings::Reconnect,
 };
 
-/// A message that may be sent again, and for how long.
+/// A message that may be sent again, and the end of the time for repetitions.
 pub(crate) struct Resend {
     request: Request,
     until: Option<Instant>,
 }
 
 impl Resend {
-    /// `None` where sending it twice could do it twice.
+    /// `None` if the agent could execute a repeated message twice.
     pub(super) fn of(request: &Request, card: Option<&AgentCard>, version: Option<Version>) -> Option<Self> {
         let message = match &request.call {
             Call::SendMessage(call) => &call.message,
@@ -36,7 +36,7 @@ impl Resend {
         Some(Self { request: request.clone(), until: until.and_then(|window| Instant::now().checked_add(window)) })
     }
 
-    /// Sends it again until it is answered, or the attempts or the window are over; only after the connection broke.
+    /// Sends the message until an answer arrives, or the attempts or the time are over. Only after a broken connection.
     pub(super) async fn send(
         &self,
         transport: &dyn Caller,
@@ -61,7 +61,7 @@ impl Resend {
         Err(error)
     }
 
-    /// The request, where it may still be sent after waiting for so long.
+    /// The request, if the time for repetitions lasts longer than this delay.
     pub(crate) fn request_after(&self, wait: Duration) -> Option<Request> {
         self.may_wait(wait).then(|| self.request.clone())
     }
@@ -71,7 +71,7 @@ impl Resend {
     }
 }
 
-/// Whether it may well be answered later.
+/// Whether a later attempt may succeed.
 fn is_transient(error: &Error) -> bool {
     match Failure::of(error) {
         Some(failure) => matches!(failure, Failure::Broken { .. } | Failure::Unreachable { .. }),

@@ -1,12 +1,12 @@
-//! What can be sent.
+//! The values that a client can send.
 
 use nuncio_model::{Message, Part, op::SendMessageRequest};
 
-/// What [`Client::send`](crate::Client::send) takes: a text, a part, a message, or a whole request.
+/// A value for [`Client::send`](crate::Client::send): a text, a part, a message, or a whole request.
 ///
-/// A text is the client's. A message goes as it is: make it with [`Message::user`].
+/// A text becomes a message of the user. A message is sent unchanged; [`Message::user`] creates a message of the user.
 pub trait IntoSendMessage {
-    /// The request for it.
+    /// The request for the value.
     fn into_send_message(self) -> SendMessageRequest;
 }
 

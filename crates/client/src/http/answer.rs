@@ -1,4 +1,4 @@
-//! An answer whose body comes in pieces.
+//! An answer whose body arrives in pieces.
 
 use std::{pin::Pin, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{classify, log, within};
 use crate::failure::Failure;
 use nuncio_http::redact::Redactor;
 
-/// The head of an answer, and its body to be read.
+/// The head of an answer, and its unread body.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
     pub(super) redactor: Redactor,
 }
 
-/// What a body is made of.
+/// A piece of a body.
 pub(crate) enum Piece {
     Data(Bytes),
     Trailers(HeaderMap),
@@ -38,28 +38,29 @@ impl Answer {
         Self { status: head.status, headers: head.headers, origin, body: Box::pin(body), silence, stall, redactor }
     }
 
-    /// It has told something: from here on the peer may be silent for no longer than a stream may that can be taken up.
+    /// Records that an event has arrived. From now on the limit of silence is the limit for a stream that can be
+    /// resumed.
     pub(crate) fn note_event(&mut self) {
         self.silence = self.silence.into_iter().chain(self.stall).min();
     }
 
-    /// The value of a header, where it is text.
+    /// The value of a header, if the value is text.
     pub(crate) fn header(&self, name: header::HeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Whether the body is of this media type.
+    /// Whether the body has this media type.
     pub(crate) fn is(&self, media_type: &str) -> bool {
         let essence = self.header(header::CONTENT_TYPE).and_then(|it| it.split(';').next()).unwrap_or_default();
         essence.trim().eq_ignore_ascii_case(media_type)
     }
 
-    /// When to try again, by `Retry-After` in seconds.
+    /// The delay of `Retry-After`, in seconds.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         nuncio_http::retry_after(&self.headers)
     }
 
-    /// The next piece of the body; `None` at its end. Fails where nothing comes for as long as the peer may be silent.
+    /// The next piece of the body; `None` at its end. Fails if no byte arrives within the limit of silence.
     pub(crate) async fn next(&mut self) -> Result<Option<Piece>, Failure> {
         let Some(frame) = within(self.silence, &self.origin, self.body.frame()).await? else { return Ok(None) };
         let frame = frame.map_err(|error| classify::reading(&self.origin, error))?;

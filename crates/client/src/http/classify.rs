@@ -1,4 +1,4 @@
-//! From a fault of the HTTP client to a failure of a call.
+//! Converts errors of the HTTP client to failures of a call.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use nuncio_http::{Fault, FaultKind};
 
 use crate::failure::{Cause, Failure};
 
-/// An error before the head of the answer came.
+/// An error before the head of the answer.
 pub(super) fn sending(origin: &str, connect: Duration, error: reqwest::Error) -> Failure {
     failure(origin, Fault::before_answer(error, connect))
 }
 
-/// An error while the body came.
+/// An error within the body.
 pub(super) fn reading(origin: &str, error: reqwest::Error) -> Failure {
     failure(origin, Fault::in_body(error))
 }

@@ -1,4 +1,4 @@
-//! The messages as they go over the wire, for the target `nuncio_client::wire`; without secrets.
+//! Logs the messages on the wire, for the target `nuncio_client::wire`, without secrets.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
@@ -8,19 +8,19 @@ use url::Url;
 
 use super::answer::Answer;
 
-/// Whether anybody wants to see messages.
+/// Whether messages are logged.
 pub(crate) fn is_on() -> bool {
     enabled!(target: "nuncio_client::wire", Level::DEBUG)
 }
 
-/// A message of protobuf, as the JSON that it would be.
+/// Logs a message of protobuf in the form of JSON.
 pub(crate) fn protobuf(direction: char, json: &[u8], redactor: &Redactor) {
     debug!(target: TARGET, "{direction} {}", redactor.body(json));
 }
 
 const TARGET: &str = "nuncio_client::wire";
 
-/// How much of a body is shown.
+/// The largest logged part of a body in bytes.
 const ENOUGH: usize = 64 * 1024;
 
 pub(super) fn request(

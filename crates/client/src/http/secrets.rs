@@ -1,4 +1,4 @@
-//! What a client shows, and to whom.
+//! The credentials of a client, and the origins that get the credentials.
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use url::Url;
 
 use crate::{error::ClientError, failure::Failure};
 
-/// The credentials and the headers of a client's own, bound to the origins that may see them, and what hides them from
-/// logs.
+/// The credentials and additional headers of a client with their allowed origins, and the redaction of logs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets {
     credentials: Option<Credentials>,
@@ -25,7 +24,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// These credentials and headers, for these origins; none may see them where there is no origin.
+    /// These credentials and headers, for these origins. Without an origin no request gets the credentials.
     pub(crate) fn new(credentials: &[Credential], headers: &HeaderMap, origins: &[Origin]) -> Self {
         let mut redactor = Redactor::default();
         for credential in credentials {
@@ -35,7 +34,7 @@ impl Secrets {
         }
         for value in headers.values() {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // Of `Bearer abc`, the scheme is no secret.
+            // The scheme in `Bearer abc` is not a secret.
             if let Some((_, secret)) = value.split_once(' ') {
                 redactor.add(secret.trim());
             }
@@ -48,7 +47,7 @@ impl Secrets {
         Self { credentials: bound, headers: headers.clone(), card: None, redactor }
     }
 
-    /// Places them as this card says.
+    /// Uses the places that this card declares.
     pub(crate) fn with_card(mut self, card: Option<Arc<AgentCard>>) -> Self {
         self.card = card;
         self
@@ -58,12 +57,12 @@ impl Secrets {
         &self.redactor
     }
 
-    /// Whether there is nothing to show.
+    /// Whether the client has no credentials and no headers.
     pub(crate) fn is_empty(&self) -> bool {
         self.headers.is_empty() && self.credentials.as_ref().is_none_or(Credentials::is_empty)
     }
 
-    /// Whether there is something to show, and this address may not see it.
+    /// Whether the client has credentials or headers that this address does not get.
     pub(crate) fn is_withheld_from(&self, url: &Url) -> bool {
         !self.is_empty() && !self.allows(url)
     }
@@ -72,7 +71,8 @@ impl Secrets {
         self.credentials.as_ref().is_some_and(|credentials| credentials.allows(url.as_str()))
     }
 
-    /// Adds what this address may see to a request to it. gRPC has metadata alone, which are headers here.
+    /// Adds the allowed credentials to a request for this address. gRPC has only metadata, so a key of the query
+    /// becomes a header.
     pub(crate) fn place(&self, url: &mut Url, to: &mut HeaderMap, grpc: bool) -> Result<(), ClientError> {
         let Some(credentials) = self.credentials.as_ref().filter(|_| self.allows(url)) else { return Ok(()) };
         let placement = credentials.place(url.as_str(), self.card.as_deref()).map_err(Failure::Credentials)?;
@@ -97,7 +97,7 @@ impl Secrets {
     }
 }
 
-/// Reads a header of the user's own, and marks it as secret.
+/// Parses an additional header of the user and marks the value as secret.
 pub(crate) fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
     let invalid = |what: &str| ClientError::Setup(format!("`{name}` cannot be sent: its {what} is not valid"));
     let header = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| invalid("name"))?;

@@ -1,4 +1,5 @@
-//! Keeping cards (section 8.6.2; RFC 9111, as far as one reader of small documents needs it).
+//! The cache of cards (section 8.6.2). The cache implements the parts of RFC 9111 that a reader of small documents
+//! needs.
 
 use std::{
     collections::HashMap,
@@ -13,14 +14,14 @@ use url::Url;
 
 use super::Resolved;
 
-/// How many cards are kept. Beyond that, those that are stale go, then any.
+/// The largest number of cards. Beyond this number, stale cards are removed first, then any card.
 const CAPACITY: usize = 256;
 
 /// Cards by their URL.
 #[derive(Debug, Default)]
 pub(super) struct Cache(Mutex<HashMap<Url, CachedCard>>);
 
-/// A card that was fetched.
+/// A cached card.
 #[derive(Debug, Clone)]
 pub(super) struct CachedCard {
     card: Arc<AgentCard>,
@@ -31,7 +32,7 @@ pub(super) struct CachedCard {
 }
 
 impl CachedCard {
-    /// A card that came with these headers.
+    /// A card with the headers of its response.
     pub(super) fn new(card: Arc<AgentCard>, document: Bytes, headers: &HeaderMap) -> Self {
         Self {
             card,
@@ -50,7 +51,7 @@ impl CachedCard {
         Resolved { card: self.card.clone(), document: self.document.clone(), url: Some(url.clone()) }
     }
 
-    /// Asks only for what has changed.
+    /// Makes a request conditional, so that the agent sends the card only after a change.
     pub(super) fn make_conditional(&self, headers: &mut HeaderMap) {
         if let Some(etag) = &self.etag {
             headers.insert(header::IF_NONE_MATCH, etag.clone());
@@ -65,7 +66,7 @@ impl Cache {
         self.lock().get(url).cloned()
     }
 
-    /// Keeps what was fetched, if it may be kept.
+    /// Caches a card, if its headers allow this.
     pub(super) fn keep(&self, url: &Url, kept: &CachedCard, headers: &HeaderMap) {
         let mut cards = self.lock();
         if Directives::of(headers).no_store {
@@ -81,7 +82,7 @@ impl Cache {
         cards.insert(url.clone(), kept.clone());
     }
 
-    /// Keeps a card on that has not changed.
+    /// Renews the time of an unchanged card.
     pub(super) fn refresh(&self, url: &Url, mut kept: CachedCard, headers: &HeaderMap) -> CachedCard {
         kept.fresh_until = Directives::of(headers).fresh_until();
         if let Some(etag) = headers.get(header::ETAG) {
@@ -96,7 +97,7 @@ impl Cache {
     }
 }
 
-/// What `Cache-Control` and `Age` say.
+/// The directives of `Cache-Control`, and `Age`.
 #[derive(Default)]
 struct Directives {
     max_age: Option<Duration>,
@@ -113,7 +114,7 @@ impl Directives {
             let (name, value) = directive.trim().split_once('=').unwrap_or((directive.trim(), ""));
             match name.to_ascii_lowercase().as_str() {
                 "max-age" => {
-                    // A time that cannot be read is none (RFC 9111, section 4.2.1).
+                    // A time that cannot be read is stale (RFC 9111, section 4.2.1).
                     let seconds = value.trim_matches('"').parse().unwrap_or(0);
                     directives.max_age = Some(Duration::from_secs(seconds));
                 }
@@ -127,10 +128,11 @@ impl Directives {
         directives
     }
 
-    /// Without a word from the server a card is asked for each time, by its `ETag` where it has one (CACHE-6).
+    /// The end of the time in which the card is fresh. Without caching headers the client validates the card for each
+    /// use, by its `ETag` if the card has one (section 8.6.2).
     fn fresh_until(&self) -> Option<Instant> {
         let left = self.max_age.filter(|_| !self.no_cache && !self.no_store)?.checked_sub(self.age)?;
-        // No longer than a day: a card moves sooner or later.
+        // At most a day, because a card can change.
         Instant::now().checked_add(left.min(Duration::from_hours(24)))
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a card: lenient in what is missing, strict in what makes it useless.
+//! Reads a card. Missing members are accepted, unless the card cannot be used without them.
 
 use bytes::Bytes;
 use nuncio_model::{AgentCard, Error};
@@ -8,21 +8,21 @@ use serde_json::{Map, Value};
 
 use crate::error::ClientError;
 
-/// Whether a document is JSON that could be a card at all.
+/// Whether a document can be a JSON object.
 pub(super) fn is_json_object(document: &[u8]) -> bool {
     document.trim_ascii_start().starts_with(b"{")
 }
 
-/// Whether a JSON object has members of a card: where it is reached, or two of those that describe an agent.
+/// Whether a JSON object has members of a card: an address, or a name with another member that describes an agent.
 pub(super) fn resembles_card(document: &[u8]) -> bool {
-    // What is no JSON is told as such.
+    // Invalid JSON is reported by the next step.
     let Ok(members) = serde_json::from_slice::<Map<String, Value>>(document) else { return true };
     let has = |names: &[&str]| names.iter().filter(|name| members.contains_key(**name)).count();
     let is_reached = has(&["supportedInterfaces", "supported_interfaces", "additionalInterfaces"]) > 0;
     is_reached || (has(&["name"]) > 0 && has(&["url", "skills", "capabilities", "defaultInputModes"]) > 0)
 }
 
-/// Reads a card from the document at a place.
+/// Reads a card from the document at a location.
 pub(super) fn read(at: &str, document: &Bytes) -> Result<AgentCard, ClientError> {
     let invalid =
         |reason: String| ClientError::CardInvalid { at: at.to_owned(), reason, document: Some(document.clone()) };
@@ -36,11 +36,11 @@ pub(super) fn read(at: &str, document: &Bytes) -> Result<AgentCard, ClientError>
     Ok(card)
 }
 
-/// What is wrong with a document: that it is no JSON, and where, or the member that no card has like this.
+/// The fault of a document: the position of the JSON error, or the invalid member.
 fn reason(document: &[u8], error: &Error) -> String {
     match serde_json::from_slice::<IgnoredAny>(document) {
         Err(error) => format!("it is not JSON: {error}"),
-        // A card is nobody's answer to a call.
+        // The prefix is for answers to calls, and a card is not an answer to a call.
         Ok(_) => error.message().trim_start_matches("the agent's answer cannot be read: ").to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Several interfaces of one agent: the first that can be reached is used (CARD-7).
+//! Uses the first of several interfaces that can be reached (section 5.2).
 
 use std::{
     fmt,
@@ -15,16 +15,17 @@ use url::Url;
 use super::older::Older;
 use crate::failure::Failure;
 
-/// Transports in order of preference. One that cannot be reached is passed over, for this call and later ones.
+/// Transports in the order of preference. If an interface cannot be reached, this call and later calls use the next
+/// interface.
 pub(crate) struct Fallback {
     candidates: Vec<Candidate>,
     current: AtomicUsize,
     observer: Option<Observer>,
-    /// The candidate and its version that the observer knows of; beyond all of them before the first call.
+    /// The candidate and the version that the observer knows; `usize::MAX` before the first call.
     observed: AtomicUsize,
 }
 
-/// Is told which interface is in use.
+/// The function that gets the interface in use.
 #[derive(Clone)]
 pub(crate) struct Observer(pub(crate) Arc<Observe>);
 
@@ -36,19 +37,19 @@ impl fmt::Debug for Observer {
     }
 }
 
-/// An interface and the transport to it.
+/// An interface and its transport.
 pub(crate) struct Candidate {
     pub(crate) interface: AgentInterface,
-    /// Where it is called.
+    /// The URL of the calls.
     pub(crate) url: Url,
     pub(crate) version: Version,
     pub(crate) transport: Box<dyn Caller>,
-    /// The same interface in an older version, where the card does not tell which it speaks.
+    /// The same interface in an older version, if the card does not tell the version.
     pub(crate) older: Option<Older>,
 }
 
 impl Candidate {
-    /// The version that is spoken, as far as it is known.
+    /// The version in use, as far as the version is known.
     fn version(&self) -> Version {
         self.older.as_ref().and_then(Older::version).unwrap_or(self.version)
     }
@@ -62,7 +63,7 @@ impl Candidate {
 }
 
 impl Fallback {
-    /// At least one.
+    /// `candidates` has at least one element.
     pub(crate) fn new(candidates: Vec<Candidate>, observer: Option<Observer>) -> Self {
         Self { candidates, current: AtomicUsize::new(0), observer, observed: AtomicUsize::new(usize::MAX) }
     }
@@ -82,7 +83,7 @@ impl Fallback {
         self.candidate().map(Candidate::version)
     }
 
-    /// Takes note of the candidate that was called.
+    /// Records the candidate of the last call.
     fn settle(&self, index: usize) {
         self.current.store(index, Ordering::Relaxed);
         if let Some(Observer(observe)) = &self.observer {

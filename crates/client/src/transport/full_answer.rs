@@ -1,4 +1,4 @@
-//! An answer that was read to its end, and the error that it is where it is none of the protocol's.
+//! A complete answer, and its error if the answer is not an answer of the protocol.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl FullAnswer {
         self.status.is_success()
     }
 
-    /// The error of an answer that is not 2xx, whoever on the way gave it.
+    /// The error of an answer with a status other than 2xx, from the agent or from a proxy.
     pub(super) fn refusal(&self) -> Error {
         let read = rest::parse_error(self.status, &self.body);
         let error = if self.is_html { self.foreign(&read) } else { self.unless_nothing(read) };
@@ -44,8 +44,8 @@ impl FullAnswer {
         }
     }
 
-    /// An error of JSON-RPC that came with a status which says more than its code does: that the caller is not let in,
-    /// or is to come again later. A reason among the details says more than the status.
+    /// An error of JSON-RPC with an HTTP status that is more precise than its code: missing credentials, or a temporary
+    /// error. A reason in the details is more precise than the status.
     pub(super) fn with_http_status(&self, error: Error) -> Error {
         let kind = status::kind_of_http(self.status.as_u16());
         let has_reason = error.peer_details().and_then(status::kind_of_details).is_some();
@@ -65,8 +65,8 @@ impl FullAnswer {
         Ok(())
     }
 
-    /// A web page, which no agent answers with: what its status would mean among agents says nothing of this one. That
-    /// somebody is not let in, or nothing is there, or not now, is the same for all.
+    /// The error of a web page, which no agent sends. Most statuses of a web page have no meaning for A2A. Missing
+    /// credentials, a missing path and a temporary error have the same meaning for all servers.
     fn foreign(&self, read: &Error) -> Error {
         use ErrorKind as Kind;
         let kind = match read.kind() {
@@ -86,7 +86,7 @@ impl FullAnswer {
         Error::new(kind, format!("a web page came back, {} {reason}, and no answer of an agent", self.status.as_u16()))
     }
 
-    /// 501 is what servers say of verbs that they do not know, too; an agent says of what.
+    /// Servers also send 501 for unknown verbs. An agent sends a JSON object with its 501.
     fn unless_nothing(&self, read: Error) -> Error {
         let is_said = serde_json::from_slice::<serde_json::Map<String, nuncio_model::Value>>(&self.body).is_ok();
         if self.status != StatusCode::NOT_IMPLEMENTED || is_said {

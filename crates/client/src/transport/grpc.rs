@@ -1,4 +1,4 @@
-//! gRPC (section 10), from the client's side: protobuf messages in frames over HTTP/2, the outcome in trailers.
+//! The client side of gRPC (section 10): protobuf messages in frames over HTTP/2, with the outcome in trailers.
 
 mod show;
 
@@ -41,7 +41,7 @@ impl Grpc {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         let call = self.link.call(request.call);
         let method = call.method();
-        // It is for all of a call, and a stream has no limit.
+        // The header limits a whole call, and a stream has no limit.
         if !method.is_streaming()
             && let Some(limit) = self.link.limit(self.dialect.dialect(), method)
         {
@@ -75,7 +75,7 @@ impl Grpc {
         }
     }
 
-    /// The error of an answer that no gRPC server gave: a proxy, or another server at this address.
+    /// The error for an answer from another server: a proxy, or an HTTP server at this address.
     async fn not_grpc(&self, answer: Answer) -> Error {
         if answer.status.is_success() {
             return Error::new(ErrorKind::InvalidAgentResponse, "the agent's answer is not gRPC");
@@ -88,7 +88,8 @@ impl Caller for Grpc {
     fn call(&self, mut request: Request) -> Calling<'_> {
         Box::pin(async move {
             let method = request.call.method();
-            // Messages have no ids here, other than what this puts into the events. Who does not know it ignores it.
+            // Messages of gRPC have no ids. The extension puts ids into the events; agents without the extension ignore
+            // the request.
             if method.is_streaming() && !request.extensions.iter().any(|uri| **uri == *resume::URI) {
                 request.extensions.push(resume::URI.into());
             }
@@ -127,7 +128,7 @@ fn events(dialect: &'static dyn GrpcDialect, messages: Messages, redactor: Redac
     Box::pin(events.fuse())
 }
 
-/// The messages of an answer, up to the outcome in its trailers.
+/// The messages of an answer, up to the outcome in the trailers.
 struct Messages {
     answer: Answer,
     frames: Frames,
@@ -160,7 +161,7 @@ impl Messages {
                     self.is_over = true;
                     outcome(&trailers).unwrap_or(Ok(()))?;
                 }
-                // Without trailers, the call was cut off, unless its outcome stood in the head.
+                // Without trailers the call is incomplete, unless the head has the outcome.
                 None => {
                     self.is_over = true;
                     self.frames.finish().map_err(|error| self.unreadable(error))?;
@@ -186,7 +187,7 @@ impl Messages {
     }
 }
 
-/// The outcome in headers or trailers, with the number that the peer gave it.
+/// The outcome in headers or trailers, with the code of the peer.
 fn outcome(from: &HeaderMap) -> Option<Result<(), Error>> {
     let outcome = metadata::read_outcome(from)?;
     Some(outcome.map_err(|error| {

@@ -1,4 +1,4 @@
-//! JSON-RPC over HTTP (section 9), from the client's side.
+//! The client side of JSON-RPC over HTTP (section 9).
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{Link, full_answer::FullAnswer, sse};
 use crate::{failure::PeerCode, http::Answer};
 
-/// One endpoint that takes every method.
+/// One endpoint for all methods.
 pub(crate) struct JsonRpc {
     link: Link,
     dialect: &'static dyn JsonRpcDialect,
@@ -25,7 +25,7 @@ impl JsonRpc {
         Self { link, dialect, next_id: AtomicI64::new(1) }
     }
 
-    /// Sends a request; its answer comes with the id that it is to have.
+    /// Sends a request. Returns the answer and the id that the answer must have.
     async fn send(&self, method: Method, request: Request) -> Result<(Answer, Id), Error> {
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
         sse::resume(&request, &mut headers);
@@ -39,7 +39,7 @@ impl JsonRpc {
         Ok((self.link.send(method, Verb::POST, "", headers, body).await?, id))
     }
 
-    /// Reads what the version has beside JSON-RPC.
+    /// Reads a document that the version serves outside of JSON-RPC.
     async fn fetch(&self, path: &str, request: Request) -> Result<Reply, Error> {
         let method = request.call.method();
         let mut headers = self.link.headers(self.dialect.dialect(), &request)?;
@@ -65,7 +65,7 @@ impl JsonRpc {
         }
     }
 
-    /// The stream that an answer begins.
+    /// The stream of an answer.
     async fn open(&self, (answer, own): (Answer, Id)) -> Result<Reply, Error> {
         let dialect = self.dialect;
         let read = move |data: &str| event(dialect, &own, data);
@@ -78,7 +78,7 @@ impl JsonRpc {
             return Err(full.refusal());
         }
         full.check_filled(&self.link.base)?;
-        // An agent that does not stream after all: its one answer is the stream.
+        // The agent does not stream. Its only answer becomes the stream.
         let only = read(&String::from_utf8_lossy(&full.body));
         Ok(sse::only(only.map_err(|error| if full.is_success() { error } else { full.with_http_status(error) })?))
     }
@@ -100,15 +100,15 @@ impl Caller for JsonRpc {
     }
 }
 
-/// Each `data` of a stream is a full response (RPC-6).
+/// Each `data` of a stream is a whole response (section 9.4.2).
 fn event(dialect: &dyn JsonRpcDialect, own: &Id, data: &str) -> Result<StreamResponse, Error> {
     let (id, result) = jsonrpc::parse_response(dialect, data.as_bytes())?;
     answers(&id, own)?;
     dialect.decode_event(result.map_err(|error| numbered(error, data.as_bytes()))?.get().as_bytes())
 }
 
-/// Fails where an answer is another request's. One without an id, or with null, says nothing of whose it is, as errors
-/// do where the request could not be read; and some peers write all ids as texts.
+/// Fails if an answer belongs to another request. An answer without an id, or with null, is accepted: errors have no id
+/// if the agent could not read the request. Some peers send all ids as text.
 fn answers(id: &Id, own: &Id) -> Result<(), Error> {
     if id.is_null() || id == own || *id == Id::from(&*own.to_string()) {
         return Ok(());
@@ -117,8 +117,7 @@ fn answers(id: &Id, own: &Id) -> Result<(), Error> {
     Err(Error::new(ErrorKind::InvalidAgentResponse, message))
 }
 
-/// The error with the number that it has in a response, as the peer wrote it: several are of one kind, and some of none
-/// that is known.
+/// The error with the code from the response. Several codes have the same kind, and unknown codes have no kind.
 fn numbered(error: Error, response: &[u8]) -> Error {
     #[derive(Deserialize)]
     struct Response {
@@ -130,7 +129,7 @@ fn numbered(error: Error, response: &[u8]) -> Error {
     }
     match serde_json::from_slice::<Response>(response) {
         Ok(response) => error.with_source(PeerCode::JsonRpc(response.error.code)),
-        // It has none, or one that is no number.
+        // The error has no code, or the code is not a number.
         Err(_) => error,
     }
 }

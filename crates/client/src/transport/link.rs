@@ -1,4 +1,5 @@
-//! What the bindings share: the address, the headers of section 3.2.6, the tenant, the waits.
+//! The common part of the bindings: the address, the service parameters (section 3.2.6), the tenant and the time
+//! limits.
 
 use std::{future::Future, time::Duration};
 
@@ -10,7 +11,7 @@ use url::Url;
 
 use crate::http::{Answer, Http, Outbound, Secrets, origin_of, within};
 
-/// Where one interface of an agent is, and all that goes with each request to it.
+/// The address of an interface, and the common data of each request.
 #[derive(Debug, Clone)]
 pub(crate) struct Link {
     pub(crate) http: Http,
@@ -19,18 +20,18 @@ pub(crate) struct Link {
     pub(crate) tenant: Option<Tenant>,
     /// The value of `A2A-Version`.
     pub(crate) version: HeaderValue,
-    /// Extensions that every request declares.
+    /// The extensions of every request.
     pub(crate) extensions: Vec<Box<str>>,
 }
 
 impl Link {
-    /// The call as it is sent: with the interface's tenant, exactly (TENANT-1).
+    /// The call with the tenant of the interface: equal to the card, or absent (section 8.3.2).
     pub(crate) fn call(&self, mut call: Call) -> Call {
         call.set_tenant(self.tenant.clone());
         call
     }
 
-    /// The service parameters of a request (SVC-1 to SVC-4).
+    /// The service parameters of a request (section 3.2.6 "Service Parameters").
     pub(crate) fn headers(&self, dialect: &dyn Dialect, request: &Request) -> Result<HeaderMap, Error> {
         let mut headers = HeaderMap::new();
         let version = http::HeaderName::from_bytes(VERSION_HEADER.as_bytes()).map_err(Error::internal)?;
@@ -49,7 +50,7 @@ impl Link {
         Ok(headers)
     }
 
-    /// The error for an operation that a version does not have.
+    /// The error for an operation that the version does not have.
     pub(crate) fn lacks(&self, dialect: &dyn Dialect, method: Method) -> Error {
         let (version, origin) = (dialect.version(), origin_of(&self.base));
         let message = format!("version {version}, which {origin} speaks, has no {}", method.name());
@@ -72,7 +73,7 @@ impl Link {
         Ok(self.http.send(outbound).await?)
     }
 
-    /// An address below the base, whose own path and query survive.
+    /// An address below the base. The path and the query of the base remain.
     fn join(&self, path: &str) -> Option<Url> {
         if path.is_empty() {
             return Some(self.base.clone());
@@ -87,36 +88,35 @@ impl Link {
         Some(url)
     }
 
-    /// How long the peer may say nothing while a stream is waited for or read.
+    /// The longest silence of the peer before and within a stream.
     pub(crate) fn silence(&self, method: Method) -> Option<Duration> {
         let timeouts = &self.http.settings().timeouts;
         match method {
-            // It can be made again, whatever it has told.
+            // The client can always repeat a subscription.
             Method::SubscribeToTask => timeouts.idle.into_iter().chain(timeouts.stall).min(),
             method => timeouts.idle.filter(|_| method.is_streaming()),
         }
     }
 
-    /// How long the peer may say nothing once a stream has told its task.
+    /// The longest silence of the peer after a stream has named its task.
     pub(crate) fn stall(&self, method: Method) -> Option<Duration> {
         self.http.settings().timeouts.stall.filter(|_| method.is_streaming())
     }
 
-    /// How long an operation may take until it is answered: in all, or until its stream begins.
+    /// The time limit of an operation: of the whole answer, or of the start of its stream.
     pub(crate) fn limit(&self, dialect: &dyn Dialect, method: Method) -> Option<Duration> {
         let timeouts = &self.http.settings().timeouts;
         match method {
             Method::SendMessage => timeouts.send,
-            // An agent may begin its answer when it has something to say.
+            // An agent may start its answer with its first event.
             Method::SendStreamingMessage => timeouts.begin,
-            // The task as it is comes first (SUB-1). Before 1.0 that need not be, and the agent may have nothing to
-            // say.
+            // The current task comes first (section 3.1.6). Before 1.0 the agent may send nothing until the next event.
             Method::SubscribeToTask => timeouts.answer.filter(|_| dialect.version() >= Version::V1_0),
             _ => timeouts.answer,
         }
     }
 
-    /// Waits for the answer of an operation, or for the beginning of its stream, no longer than it may take.
+    /// Waits for the answer of an operation, or for the start of its stream, up to the time limit.
     pub(crate) async fn within<T>(
         &self,
         dialect: &dyn Dialect,
@@ -126,7 +126,7 @@ impl Link {
         within(self.limit(dialect, method), &origin_of(&self.base), work).await?
     }
 
-    /// How many bytes one answer, one event or one message may have.
+    /// The largest size in bytes of an answer, an event or a message.
     pub(crate) fn max_message(&self) -> usize {
         self.http.settings().max_message
     }

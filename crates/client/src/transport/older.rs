@@ -1,18 +1,18 @@
-//! An interface whose version is not clear from the card: it is called in the newest version, and once in an older one
-//! where it does not know the method.
+//! An interface without a clear version in its card. The client calls the newest version first, and repeats the call
+//! once in an older version if the agent does not know the method.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nuncio_model::{Caller, Error, ErrorKind, Reply, Request};
 use nuncio_wire::Version;
 
-/// The interface in another version.
+/// The interface in the older version.
 pub(crate) struct Older {
     version: Version,
     transport: Box<dyn Caller>,
-    /// Whether the version of the card was tried and is not spoken.
+    /// Whether the older version is in use.
     is_spoken: AtomicBool,
-    /// Whether one of the versions was answered in.
+    /// Whether the version is decided.
     is_settled: AtomicBool,
 }
 
@@ -21,12 +21,12 @@ impl Older {
         Self { version, transport, is_spoken: AtomicBool::new(false), is_settled: AtomicBool::new(false) }
     }
 
-    /// The version, once it is known to be the one that is spoken.
+    /// The older version, if this version is in use.
     pub(crate) fn version(&self) -> Option<Version> {
         self.is_spoken.load(Ordering::Relaxed).then_some(self.version)
     }
 
-    /// Makes a call in the newer version, and once in the older one where the agent does not know the newer.
+    /// Calls the newer version. If the agent does not know the method, repeats the call once in the older version.
     pub(crate) async fn call(&self, newer: &dyn Caller, request: Request) -> Result<Reply, Error> {
         if self.is_spoken.load(Ordering::Relaxed) {
             return self.transport.call(request).await;
@@ -53,12 +53,12 @@ impl Older {
     }
 }
 
-/// Whether the agent says that it does not know the method, and so has not done anything.
+/// Whether the agent did not know the method, and therefore did nothing.
 fn is_unknown(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::MethodNotFound | ErrorKind::InvalidRequest | ErrorKind::VersionNotSupported)
 }
 
-/// Whether an error tells nothing of the version: it may come from a proxy, or from the way to the agent.
+/// Whether an error does not decide the version: a proxy or a failed connection can cause the error.
 fn is_undecided(error: &Error) -> bool {
     matches!(
         error.kind(),

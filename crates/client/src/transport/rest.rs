@@ -1,4 +1,4 @@
-//! HTTP+JSON (section 11), from the client's side.
+//! The client side of HTTP+JSON (section 11).
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use nuncio_model::{Caller, Calling, Error, Method, Reply, Request, StreamResponse};
@@ -28,8 +28,8 @@ impl Rest {
         let answer = self.send_as(method, self.dialect.encode_call(&call)?, &headers).await?;
         let Some(other) = self.dialect.encode_again(&call, answer.status) else { return Ok(answer) };
         let again = self.send_as(method, other, &headers).await?;
-        // That a request is wrong stands; that there is nothing at its path says less than what the second one met
-        // with.
+        // An error about the request itself has precedence over the error of the second attempt. A missing path says
+        // less than the second error.
         let is_wrong = answer.status == StatusCode::BAD_REQUEST && !again.status.is_success();
         Ok(if is_wrong { answer } else { again })
     }
@@ -48,7 +48,7 @@ impl Rest {
         if full.is_success() { self.dialect.decode_reply(method, &full.body) } else { Err(full.refusal()) }
     }
 
-    /// The stream that an answer begins.
+    /// The stream of an answer.
     async fn open(&self, answer: Answer) -> Result<Reply, Error> {
         let dialect = self.dialect;
         let read = move |data: &str| event(dialect, data);
@@ -60,7 +60,7 @@ impl Rest {
             return Err(full.refusal());
         }
         full.check_filled(&self.link.base)?;
-        // An agent that does not stream after all: its one answer is the stream.
+        // The agent does not stream. Its only answer becomes the stream.
         Ok(sse::only(read(&String::from_utf8_lossy(&full.body))?))
     }
 }
@@ -78,7 +78,7 @@ impl Caller for Rest {
     }
 }
 
-/// Each `data` of a stream is a bare event (REST-7).
+/// Each `data` of a stream is an event without an envelope (section 11.7).
 fn event(dialect: &dyn RestDialect, data: &str) -> Result<StreamResponse, Error> {
     dialect.decode_event(data.as_bytes()).map_err(|error| sse::error_in(data).unwrap_or(error))
 }

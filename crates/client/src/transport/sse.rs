@@ -1,4 +1,4 @@
-//! A body of server-sent events as a stream of the model's.
+//! Converts a body of server-sent events to a stream of model events.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ struct Reader<R> {
     is_over: bool,
 }
 
-/// The events of a body; `read` reads the data of one. An error ends the stream.
+/// The events of a body; `read` reads the data of an event. An error ends the stream.
 pub(super) fn events<R>(answer: Answer, limit: usize, read: R) -> EventStream
 where
     R: Fn(&str) -> Result<StreamResponse, Error> + Send + 'static,
@@ -40,8 +40,8 @@ where
     Box::pin(events.fuse())
 }
 
-/// The events of a call that may be refused in its stream: what a peer says in the place of the first event is what
-/// comes of the call.
+/// The events of a call that an agent may refuse within its stream: an error in the place of the first event is the
+/// error of the call.
 pub(super) async fn accepted(mut events: EventStream) -> Result<EventStream, Error> {
     match events.next().await {
         Some(Err(error)) if error.peer_details().is_some() => Err(error),
@@ -49,7 +49,7 @@ pub(super) async fn accepted(mut events: EventStream) -> Result<EventStream, Err
     }
 }
 
-/// Says which event was seen last as every server of such events knows it.
+/// Sends the last received event in the standard header of server-sent events.
 pub(super) fn resume(request: &Request, headers: &mut HeaderMap) {
     if let Some(sequence) = request.last_event {
         headers.insert("last-event-id", HeaderValue::from(sequence));
@@ -81,7 +81,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
 
     fn event(&self, event: &Event) -> Result<Arc<StreamEvent>, Error> {
         if event.event.as_deref() == Some("error") {
-            // HTTP+JSON of some SDKs (STREAM-15); the status is in the body.
+            // The error event of some SDKs for HTTP+JSON. The body has the status.
             let error = rest::parse_error(http::StatusCode::INTERNAL_SERVER_ERROR, event.data.as_bytes());
             return Err((self.read)(&event.data).err().filter(|it| it.peer_details().is_some()).unwrap_or(error));
         }
@@ -91,7 +91,7 @@ impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
     }
 }
 
-/// The error that stands in a stream of HTTP+JSON in the place of an event.
+/// An error of HTTP+JSON in the place of an event.
 pub(super) fn error_in(data: &str) -> Option<Error> {
     let value: nuncio_model::Value = serde_json::from_str(data).ok()?;
     let code = value.get("error")?.get("code")?.as_u64().and_then(|code| u16::try_from(code).ok());

@@ -1,10 +1,10 @@
-//! A transport in a version whose calls may be made of others.
+//! A transport of a version. A call can consist of several calls of that version.
 
 use futures_util::StreamExt as _;
 use nuncio_model::{Caller, Calling, Error, ErrorKind, Reply, Request, StreamResponse, Task};
 use nuncio_wire::{Dialect, dialect::Plan};
 
-/// Takes any call to a peer that knows those of one version.
+/// Accepts any call, and calls a peer in one version.
 pub(crate) struct Versioned {
     dialect: &'static dyn Dialect,
     /// The peer, for calls of its version.
@@ -39,7 +39,7 @@ impl Caller for Versioned {
     }
 }
 
-/// What an agent leaves out has its default, but without its id a task is none: nothing could be done with it.
+/// Missing members have defaults, but a task without an id cannot be used.
 fn named(task: &Task) -> Result<(), Error> {
     if task.id.is_empty() {
         let message = "the agent's answer cannot be read: it is a task without an id";

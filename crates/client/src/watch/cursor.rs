@@ -1,12 +1,12 @@
-//! A place in the log of a task, which a program can store and go on from later.
+//! A position in the log of a task. A program can store a cursor and resume later.
 
 use std::{convert::Infallible, fmt, str::FromStr};
 
 use nuncio_model::TaskId;
 
-/// A task, and the last event of it that was seen: [`Client::watch`](crate::Client::watch) goes on behind that event.
+/// A task and its last received event. [`Client::watch`](crate::Client::watch) resumes after this event.
 ///
-/// As text it is `TASK@EVENT`, or `TASK` if no event was seen, so that a program can store it:
+/// The text form for storage is `TASK@EVENT`, or `TASK` without an event:
 ///
 /// ```
 /// use nuncio_client::Cursor;
@@ -19,18 +19,18 @@ use nuncio_model::TaskId;
 pub struct Cursor {
     /// The task.
     pub task: TaskId,
-    /// The number of the last event that was seen ([`StreamEvent::sequence`](nuncio_model::StreamEvent)). `None` begins
-    /// with a snapshot of the task.
+    /// The number of the last received event ([`StreamEvent::sequence`](nuncio_model::StreamEvent)). With `None` the
+    /// stream starts with a snapshot of the task.
     pub sequence: Option<u64>,
 }
 
 impl Cursor {
-    /// The beginning of a stream: a snapshot of the task, and what happens after that.
+    /// The start of a stream: a snapshot of the task, and the following events.
     pub fn new(task: impl Into<TaskId>) -> Self {
         Self { task: task.into(), sequence: None }
     }
 
-    /// The place behind this event.
+    /// The position after this event.
     pub fn after(mut self, sequence: u64) -> Self {
         self.sequence = Some(sequence);
         self
@@ -52,7 +52,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// Any text is a task's id, so this does not fail.
+/// Never fails, because any text is a valid task id.
 impl FromStr for Cursor {
     type Err = Infallible;
 

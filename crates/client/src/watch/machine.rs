@@ -1,4 +1,4 @@
-//! Reading a connection, and taking it up again.
+//! Reads a connection, and resumes the stream after its end.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -19,37 +19,38 @@ use crate::{
     settings::Reconnect,
 };
 
-/// How long a stream may stay open after the task's last event.
+/// The time for the end of a stream after the last event of the task.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// How long a stream may stay open after a bare message, with which it should end (section 3.1.2).
+/// The time for the end of a stream after a message without a task. The message should end the stream (section 3.1.2).
 const MORE_MESSAGES: Duration = Duration::from_secs(10);
 
-/// The state of a [`Watch`](super::Watch). [`Self::next`] may be dropped half-way and called again.
+/// The state of a [`Watch`](super::Watch). The future of [`Self::next`] can be dropped at any point; the next call
+/// continues.
 pub(crate) struct Machine {
     transport: Arc<dyn Caller>,
     reconnect: Reconnect,
-    /// A request of this client without its call.
+    /// Creates a request of this client for a call.
     new_request: fn(nuncio_model::Call) -> Request,
-    /// Whether the agent is known to go on behind the last event that was seen.
+    /// Whether the agent resumes after the last received event.
     resumes: bool,
     connection: Option<EventStream>,
-    /// The message that began it, where it may be sent once more.
+    /// The first message, if the message may be sent again.
     resend: Option<Resend>,
-    /// Events to pass on before the connection's.
+    /// Events to return before the events of the connection.
     ready: VecDeque<Arc<StreamEvent>>,
     progress: Progress,
     attempts: u32,
-    /// Since when nothing new has come.
+    /// The start of the time without a new event.
     unproductive: Option<Instant>,
-    /// The task as it has ended, where its last events have not come.
+    /// The ended task, while its last events have not arrived.
     ended: Option<Task>,
-    /// What the connection tells beyond the one before it.
+    /// Compares the events of this connection with those of the previous connection.
     news: News,
     is_first: bool,
-    /// The stream broke before it told anything new, so it is taken up again though the task stands still.
+    /// The stream broke before a new event, so the stream is resumed although the task is interrupted.
     must_reconnect: bool,
-    /// Why the last connection ended.
+    /// The error that ended the last connection.
     broken: Option<Error>,
 }
 
@@ -89,7 +90,7 @@ impl Machine {
         &self.progress
     }
 
-    /// Makes the first connection of a stream that begins with a subscription.
+    /// Opens the first connection of a stream that starts with a subscription.
     pub(crate) async fn begin(&mut self) -> Result<(), Error> {
         let (task, is_behind) = self.progress.read(|seen| (seen.task.clone(), seen.sequence.is_some()));
         loop {
@@ -102,7 +103,7 @@ impl Machine {
                     self.is_first = is_behind;
                     return Ok(());
                 }
-                // The events behind the cursor are gone: the snapshot must do.
+                // The events after the cursor are deleted. The stream starts with a snapshot.
                 (Err(error), _) if resume::is_lost(&error) && self.progress.forget_place() => {}
                 (Err(error), Some(task)) if is_behind && error.kind() == ErrorKind::UnsupportedOperation => {
                     return self.read_end(task.clone(), error).await;
@@ -121,7 +122,8 @@ impl Machine {
                 Ok(Some(event)) => return Some(Ok(event)),
                 Ok(None) => {}
                 Err(error) => {
-                    // What comes over a connection is the agent's word on the task, unless it cannot be read.
+                    // An error within a connection is the agent's answer about the task, unless the error cannot be
+                    // read.
                     let is_told = self.connection.take().is_some() && error.peer_details().is_some();
                     self.progress.end(if is_told { End::Failed } else { End::Lost });
                     return Some(Err(error.into()));
@@ -132,7 +134,7 @@ impl Machine {
         None
     }
 
-    /// Reads one event, or makes one move towards the next.
+    /// Reads one event, or takes one step to the next event.
     async fn step(&mut self) -> Result<Option<Arc<StreamEvent>>, Error> {
         let verdict = self.progress.verdict();
         let Some(connection) = &mut self.connection else {
@@ -143,7 +145,7 @@ impl Machine {
             return Ok(None);
         };
         let item = match verdict {
-            // Agents that tell their answer in several messages say nothing of which is the last.
+            // Some agents answer in several messages and do not mark the last message.
             Some(end @ End::Message) => match tokio::time::timeout(MORE_MESSAGES, connection.next()).await {
                 Ok(Some(Ok(event))) if matches!(event.response, StreamResponse::Message(_)) => Some(Ok(event)),
                 _ => {
@@ -153,7 +155,7 @@ impl Machine {
             },
             Some(end @ End::Terminal(_)) => {
                 match tokio::time::timeout(LINGER, connection.next()).await {
-                    // What comes after the end is no concern of the reader's, but for a last snapshot (STREAM-4).
+                    // After the end, only a last snapshot is returned (section 11.7). Other events are ignored.
                     Ok(Some(Ok(event))) if matches!(event.response, StreamResponse::Task(_)) => Some(Ok(event)),
                     _ => {
                         self.progress.end(end);
@@ -176,7 +178,7 @@ impl Machine {
                 if is_news {
                     self.reset_attempts();
                 }
-                // A silent agent is subscribed to time and again, and each time says how the task is.
+                // After each resumption of a silent stream the agent sends the same snapshot, which is returned once.
                 let was_silent = self.broken.as_ref().is_some_and(is_silence);
                 let is_same = is_first && was_silent && !is_news && self.news.is_repeated_snapshot();
                 Ok(Some(event).filter(|_| is_new && !is_same))
@@ -184,7 +186,8 @@ impl Machine {
             Some(Err(error)) if may_pass(&error) => {
                 tracing::debug!(%error, "the stream broke");
                 self.connection = None;
-                // A task that stood still when the stream began may go on; and who is only silent has not closed it.
+                // A task that was interrupted at the start of the stream may continue. After a timeout the agent has
+                // not closed the stream.
                 self.must_reconnect = matches!(verdict, Some(End::Interrupted(_)))
                     && (!self.progress.is_interrupted_live() || is_silence(&error));
                 self.broken = Some(error);
@@ -198,7 +201,7 @@ impl Machine {
         }
     }
 
-    /// Takes the stream up again.
+    /// Resumes the stream.
     async fn reopen(&mut self) -> Result<(), Error> {
         self.progress.note_broken();
         let task = self.progress.read(|seen| seen.task.clone());
@@ -209,8 +212,7 @@ impl Machine {
         if self.news.take_lasted() && !is_mute {
             self.reset_attempts();
         }
-        // One that goes on behind what was seen may have nothing to say, and one from which nothing comes through is
-        // silent too.
+        // A resumed stream may have no event to send. A broken connection is also silent, so the client reads the task.
         if is_mute && let Some(ended) = self.ended.take() {
             self.close_with(ended);
             return Ok(());
@@ -249,13 +251,14 @@ impl Machine {
                 self.broken = Some(error);
                 Ok(())
             }
-            // What was missed is gone: what there is now must do.
+            // The missed events are deleted. The stream continues with a snapshot.
             (Err(error), _) if resume::is_lost(&error) && self.progress.forget_place() => {
                 self.attempts -= 1;
                 self.broken = Some(error);
                 Ok(())
             }
-            // Ended in the meantime, by the text (SUB-3) or by older SDKs (C-9); or not to be subscribed to at all.
+            // The task has ended (section 3.1.6 "Subscribe to Task"), or the agent does not support subscriptions.
+            // Older SDKs answer with `InvalidParams`.
             (Err(error), Some(task))
                 if matches!(error.kind(), ErrorKind::UnsupportedOperation | ErrorKind::InvalidParams) =>
             {
@@ -265,15 +268,15 @@ impl Machine {
         }
     }
 
-    /// Something new has come, so all attempts are left.
+    /// Restores all attempts after a new event.
     fn reset_attempts(&mut self) {
         self.attempts = 0;
         self.unproductive = None;
         self.ended = None;
     }
 
-    /// What takes the stream up resend: a subscription, or the message where it is not known to which task; after a
-    /// wait.
+    /// The request that resumes the stream after a delay: a subscription, or the first message if the task is not
+    /// known.
     fn next_request(&self, task: Option<TaskId>, wait: Duration) -> Option<Request> {
         let Some(task) = task else { return self.resend.as_ref()?.request_after(wait) };
         let mut request = (self.new_request)(SubscribeToTaskRequest::new(task).into());
@@ -299,12 +302,12 @@ impl Machine {
         Ok(())
     }
 
-    /// Asks how the task is, of which a connection told nothing. Whether that is the end.
+    /// Reads the task after a connection without an event. Returns whether the stream has reached its end.
     async fn look(&mut self, task: TaskId) -> Result<bool, Error> {
         let reply = self.transport.call((self.new_request)(GetTaskRequest::new(task).into())).await;
         match reply.and_then(Task::try_from) {
             Ok(task) if task.state().is_terminal() || (task.state().is_interrupted() && !self.must_reconnect) => {
-                // Its last events may still come one by one.
+                // The last events of the task may still arrive.
                 let may_come = self.resumes && self.progress.read(|seen| seen.sequence.is_some());
                 if may_come {
                     self.ended = Some(task);
@@ -325,7 +328,7 @@ impl Machine {
         }
     }
 
-    /// Tells a task as it is, and nothing after it.
+    /// Returns a snapshot as the last event.
     fn close_with(&mut self, task: Task) {
         self.must_reconnect = false;
         let event = Arc::new(StreamEvent::new(None, StreamResponse::Task(task)));
@@ -334,12 +337,12 @@ impl Machine {
     }
 }
 
-/// Whether the peer was waited for in vain.
+/// Whether a wait for the peer timed out.
 fn is_silence(error: &Error) -> bool {
     matches!(Failure::of(error), Some(Failure::TimedOut { .. }))
 }
 
-/// The stream ended in order, and has told nothing.
+/// The error of a stream that ended without an event.
 fn empty() -> Error {
     Failure::Empty { origin: "the agent".to_owned() }.into()
 }

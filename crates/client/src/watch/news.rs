@@ -1,18 +1,18 @@
-//! Whether a connection that took another up tells anything that the other did not. An agent that says the same each
-//! time and closes is not asked for ever.
+//! Detects whether a resumed connection has new events. An agent that sends the same events in each connection is not
+//! asked without end.
 
 use std::sync::Arc;
 
 use nuncio_model::StreamEvent;
 use tokio::time::{Duration, Instant};
 
-/// A connection that was open for as long is as good as one that told something: the task may be silent.
+/// A connection that was open for this time counts like a new event, because a task can be silent.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Events that are compared. Behind them it is only counted.
+/// The number of events that are compared. Further events are only counted.
 const COMPARED: usize = 32;
 
-/// What a connection has told, beside what the one before it had.
+/// The events of this connection, and of the previous connection.
 #[derive(Debug, Default)]
 pub(super) struct News {
     before: Option<Received>,
@@ -27,14 +27,14 @@ struct Received {
 }
 
 impl News {
-    /// A connection takes the one before it up.
+    /// Starts a new connection.
     pub(super) fn begin(&mut self) {
         self.before = Some(std::mem::take(&mut self.now));
         self.begun = Some(Instant::now());
     }
 
-    /// Whether the connection has told more with this event than the one before it did, which is so of all on the
-    /// first.
+    /// Records an event. Returns whether this connection has more or other events than the previous connection. All
+    /// events of the first connection are new.
     pub(super) fn record(&mut self, event: &Arc<StreamEvent>) -> bool {
         let place = self.now.count;
         self.now.count += 1;
@@ -44,23 +44,23 @@ impl News {
         let Some(before) = &self.before else { return true };
         let is_known = before.first.get(place).map_or(place < before.count, |it| it.response == event.response);
         if !is_known {
-            // What follows is new, whatever it is.
+            // All following events are new.
             self.before = None;
         }
         !is_known
     }
 
-    /// Whether the connection has told one event, and the one before it had told no other.
+    /// Whether this connection and the previous connection had only one event each.
     pub(super) fn is_repeated_snapshot(&self) -> bool {
         self.now.count == 1 && self.before.as_ref().is_some_and(|before| before.count == 1)
     }
 
-    /// Whether the connection has told nothing.
+    /// Whether the connection had no event.
     pub(super) fn is_empty(&self) -> bool {
         self.now.count == 0
     }
 
-    /// Whether the connection that is over was open for long; told once.
+    /// Whether the last connection was open for a long time. Returns true once per connection.
     pub(super) fn take_lasted(&mut self) -> bool {
         self.begun.take().is_some_and(|begun| begun.elapsed() >= LONG)
     }

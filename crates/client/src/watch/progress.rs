@@ -1,4 +1,4 @@
-//! How far a stream has come: what filters duplicates and decides what its end means.
+//! The progress of a stream: detects duplicates and determines the meaning of the stream's end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,35 +8,35 @@ use tokio::time::Instant;
 
 use super::{Cursor, End};
 
-/// What was seen of a task; shared between a stream and its reader.
+/// The received facts of a task; shared between a stream and its reader.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Progress(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) task: Option<TaskId>,
-    /// Its context, where the stream told it.
+    /// The context of the task, if an event had the context.
     context: Option<ContextId>,
     pub(crate) state: Option<TaskState>,
     pub(crate) sequence: Option<u64>,
-    /// The last number on this connection.
+    /// The last number in this connection.
     last_here: Option<u64>,
-    /// It was the first of a connection that took another up.
+    /// Whether the last event was the first event of a resumed connection.
     is_resumed: bool,
-    /// Numbers are places in the log, by the agent's word.
+    /// Whether the agent declares that numbers are positions in the log.
     is_numbered: bool,
     pub(crate) end: Option<End>,
     is_message: bool,
-    /// The agent said that nothing more will come, of a task whose state is not known.
+    /// Whether the agent marked the last event of a task in an unknown state.
     is_last: bool,
-    /// The task was interrupted while it was watched, not before.
+    /// Whether the task was interrupted during the stream, not before.
     is_interrupted_live: bool,
-    /// The agent's numbers are no places in a log: they begin anew with each connection, or do not grow. They tell
-    /// nothing.
+    /// Whether the agent's numbers are not positions in a log: the numbers restart in each connection, or do not grow.
+    /// Such numbers are ignored.
     is_unnumbered: bool,
-    /// A connection ended before the task did.
+    /// Whether a connection ended before the task.
     pub(crate) has_broken: bool,
-    /// Since when there has been no connection.
+    /// The time of the last disconnect, while the stream has no connection.
     pub(crate) lost_since: Option<Instant>,
 }
 
@@ -49,12 +49,12 @@ impl Progress {
         read(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The agent says that the numbers of its events are places in its log.
+    /// Records that the agent declares its numbers as positions in its log.
     pub(super) fn set_numbered(&self) {
         self.change(|seen| seen.is_numbered = true);
     }
 
-    /// Takes note that the place that was reached means nothing to the agent. Whether there was one.
+    /// Deletes the position, because the agent does not know the position. Returns whether a position existed.
     pub(super) fn forget_place(&self) -> bool {
         self.change(|seen| seen.sequence.take().is_some())
     }
@@ -67,7 +67,7 @@ impl Progress {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes note that a connection ended before the task did.
+    /// Records that a connection ended before the task.
     pub(super) fn note_broken(&self) {
         self.change(|seen| {
             seen.has_broken = true;
@@ -75,12 +75,12 @@ impl Progress {
         });
     }
 
-    /// Takes note that there is a connection again.
+    /// Records a new connection.
     pub(super) fn note_connected(&self) {
         self.change(|seen| seen.lost_since = None);
     }
 
-    /// The task of an event, where that is not the task of the stream.
+    /// The task of an event, if this is not the task of the stream.
     pub(super) fn foreign(&self, event: &StreamEvent) -> Option<TaskId> {
         let named = match &event.response {
             StreamResponse::Task(task) => &task.id,
@@ -91,7 +91,7 @@ impl Progress {
         self.read(|seen| seen.task.as_ref().is_some_and(|own| own != named && !named.is_empty())).then(|| named.clone())
     }
 
-    /// Adds the context to an event of an older version whose peer says it only once.
+    /// Adds the context to an event of an older version that sends the context only once.
     pub(super) fn complete(&self, event: &mut Arc<StreamEvent>) {
         let response = &event.response;
         if !matches!(response, StreamResponse::StatusUpdate(it) if it.context_id.is_empty())
@@ -107,12 +107,12 @@ impl Progress {
         }
     }
 
-    /// Whether the event is new; if so it is counted. `is_first` of a connection that took another up.
+    /// Whether an event is new. Records a new event. `is_first` means the first event of a resumed connection.
     pub(super) fn accept(&self, event: &StreamEvent, is_first: bool) -> bool {
         self.change(|seen| seen.accept(event, is_first))
     }
 
-    /// What the end of a connection means; `None` where the task goes on.
+    /// The meaning of a connection's end; `None` if the task continues.
     pub(super) fn verdict(&self) -> Option<End> {
         self.read(|seen| match seen.state {
             _ if seen.is_message => Some(End::Message),
@@ -124,15 +124,15 @@ impl Progress {
 }
 
 impl Progress {
-    /// Whether the task was interrupted while it was watched, so that the agent may well have closed the stream.
+    /// Whether the task was interrupted during the stream, so that the agent may have closed the stream.
     pub(super) fn is_interrupted_live(&self) -> bool {
         self.read(|seen| seen.is_interrupted_live)
     }
 }
 
 impl Seen {
-    /// Whether the event's number is beyond the one before it on its connection, as the places in a log are. The
-    /// snapshot with which a task is taken up again may be followed by the status that it has.
+    /// Whether the number of an event is greater than the previous number in its connection, as for positions in a log.
+    /// After a resumption, the status of the snapshot may follow with the same number.
     fn grows(&mut self, event: &StreamEvent, is_first: bool) -> bool {
         let Some(next) = event.sequence else { return true };
         let before = self.last_here.replace(next).filter(|_| !is_first);
@@ -151,16 +151,16 @@ impl Seen {
             && next <= last
         {
             match &event.response {
-                // A snapshot is never older than what was seen, unless the numbers are the connection's own.
+                // A snapshot is never older than the received events, unless the numbers restart in each connection.
                 StreamResponse::Task(_) if is_first && next < last => self.is_unnumbered = true,
-                // One as old tells nothing new, or the numbers are the connection's own.
+                // A snapshot with the same number has no new facts, unless the numbers restart in each connection.
                 StreamResponse::Task(task) if is_first && self.state != Some(task.state()) => {}
                 _ => return false,
             }
         }
         self.sequence = match &event.response {
             _ if self.is_unnumbered => None,
-            // The numbers after a snapshot without one may be the connection's own.
+            // Numbers after a snapshot without a number may restart in each connection.
             StreamResponse::Task(_) if is_first => event.sequence,
             _ => event.sequence.or(self.sequence),
         };
@@ -232,7 +232,7 @@ mod tests {
             }
             assert_eq!(progress.read(|seen| seen.sequence), None, "there is no place to go on from");
         }
-        // Where they are places by the agent's word, what has been seen is not told again.
+        // If the agent declares numbers as positions, duplicates are detected.
         let progress = Progress::default();
         progress.set_numbered();
         assert!(progress.accept(&status(7, TaskState::Working), false));

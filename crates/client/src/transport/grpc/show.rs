@@ -1,4 +1,4 @@
-//! Messages of protobuf in the log, as the JSON that they would be.
+//! Logs messages of protobuf in the form of JSON.
 
 use nuncio_http::redact::Redactor;
 use nuncio_model::{Call, Method, Reply, StreamResponse};
