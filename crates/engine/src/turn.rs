@@ -113,7 +113,7 @@ impl Turn {
     ///
     /// impl Agent for Counts {
     ///     async fn run(&self, turn: Turn) -> Result<(), AgentError> {
-    /// Each number before the crash is one part.
+    ///         // Each number before the crash is one part.
     ///         let done = turn.resumed().and_then(|task| task.artifacts.first()).map_or(0, |it| it.parts.len());
     ///         let mut numbers = turn.artifact("numbers").appending();
     ///         for number in done..1_000 {
