@@ -1,4 +1,4 @@
-//! Recovery of tasks whose runner is gone, so that no task stays at work for ever.
+//! Recovery of tasks without a runner, so that no task stays at work for ever.
 //!
 //! A task is *settled* by a runner that claims the task: the turn runs again if the agent can resume, otherwise the task
 //! fails with a reason. Tasks to settle are found in three ways:
@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 /// The number of tasks that are settled at the same time.
 const AT_ONCE: usize = 32;
 
-/// The reason of failure for a task whose node has failed.
+/// The reason of failure for a task of a failed node.
 pub(crate) const ABANDONED: &str = "the server stopped while the agent was at work";
 
 /// The reason of failure for a task that a runner of this node gave up.

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct TurnIndex {
     /// The log is kept after this record.
     kept_after: u64,
-    /// The sequence numbers of the messages whose turns have not begun, oldest first.
+    /// The sequence numbers of the messages without a turn so far, oldest first.
     waiting: VecDeque<u64>,
     /// Where the turns of the other messages began, by the sequence number of the message.
     begun: BTreeMap<u64, u64>,

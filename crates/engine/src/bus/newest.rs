@@ -47,7 +47,7 @@ impl<K: Clone + Eq + Hash> Newest<K> {
         self.order.is_empty()
     }
 
-    /// Empties it, also of the memory that it took.
+    /// Removes all keys and releases the memory.
     pub(super) fn clear(&mut self) -> VecDeque<K> {
         self.sequences = HashMap::with_hasher(hashing());
         std::mem::take(&mut self.order)

@@ -55,7 +55,7 @@ impl Outgoing {
         waiting.lost.is_empty() && waiting.wakes.is_empty()
     }
 
-    /// Queues notices again whose sending has failed.
+    /// Queues notices again after a failure to send them.
     pub(super) fn restore(&self, batch: Vec<(Topic, Notice)>) {
         let mut waiting = self.waiting.lock();
         for (topic, notice) in batch {

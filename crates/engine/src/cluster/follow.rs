@@ -72,7 +72,7 @@ fn rests(record: &Record) -> bool {
     }
 }
 
-/// If the task waits for its client, gives the current task to the remote calls whose turn has begun: later records can
+/// If the task waits for its client, gives the current task to the remote calls with a running turn: later records can
 /// arrive before the callers look.
 pub(crate) fn note_rest(live: &LiveTask) {
     let state = live.lock();
@@ -132,7 +132,7 @@ pub(crate) fn stay(shared: &Arc<Shared>, task_ref: &TaskRef) {
     }
 }
 
-/// Finds live tasks that were deleted, and followed tasks with new records whose signal was lost. Reads the new records.
+/// Finds live tasks that were deleted, and followed tasks with new records after a lost signal. Reads the new records.
 pub(super) async fn poll(shared: &Arc<Shared>, cluster: &dyn Cluster) {
     let is_followed = |live: &Arc<LiveTask>| live.lock().is_followed();
     let topics: HashSet<Topic> =

@@ -23,7 +23,7 @@ use crate::{
     store::{Cluster, Command, CommandId, Enqueued, StoreError},
 };
 
-/// The number of attempts to cancel a command whose storage is unknown.
+/// The number of attempts to cancel a command if the store did not report whether the command was stored.
 const CANCEL_ATTEMPTS: usize = 60;
 
 /// Sends a control message to the owner of the task.
@@ -151,7 +151,7 @@ async fn enqueue(shared: &Shared, cluster: &dyn Cluster, command: &Command) -> R
     }
 }
 
-/// Cancels a command whose storage is unknown: the client got an error and can send another message.
+/// Cancels a command that may be stored: the client got an error and can send another message.
 async fn cancel(shared: &Shared, cluster: &dyn Cluster, command: &Command) {
     for _ in 0..CANCEL_ATTEMPTS {
         match cluster.cancel(&command.id).await {

@@ -1,5 +1,5 @@
 //! Commands that other nodes enqueued for tasks of this node. A signal announces them; a periodic read of the store
-//! finds commands whose signal was lost.
+//! finds commands after a lost signal.
 
 use std::sync::{Arc, Weak};
 

@@ -112,7 +112,7 @@ async fn run_once(shared: &Arc<Shared>, is_time: bool) {
     }
 }
 
-/// Deletes message ids whose window is over, also if no new message arrives.
+/// Deletes expired message ids, also if no new message arrives.
 async fn forget_messages(shared: &Shared) {
     let is_shared = shared.store.cluster().is_some();
     if let Some(before) = shared.idempotency.useless_before(is_shared)

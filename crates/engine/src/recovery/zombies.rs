@@ -73,7 +73,7 @@ async fn search_periodically(shared: Weak<Shared>) {
 }
 
 /// Searches once. A task without a runner in two successive searches, and without new records between, is a zombie. The
-/// second search excludes tasks whose runner is just starting or ending.
+/// second search excludes tasks with a runner that is just starting or ending.
 async fn search(shared: &Arc<Shared>, last: &Candidates) -> Result<Candidates, StoreError> {
     let (mut seen, mut after) = (Candidates::new(), None);
     loop {
