@@ -1,4 +1,4 @@
-//! Receivers that fail, in all the ways they do.
+//! Receivers that fail in different ways.
 
 use std::{
     io,
@@ -175,7 +175,7 @@ async fn a_panic_is_a_failed_attempt_and_nobody_elses() {
     assert_eq!(silent.now().len(), 1, "it is under way still");
 }
 
-/// Fails to look a name up in the worst way.
+/// A resolver that panics.
 struct Lost;
 
 #[async_trait::async_trait]

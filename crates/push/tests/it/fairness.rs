@@ -1,4 +1,4 @@
-//! Receivers that accept and never answer, and what is delivered beside them.
+//! Receivers that accept connections and never answer, and deliveries to other receivers meanwhile.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ async fn send_as(caller: &Principal, engine: &Engine, url: String) {
     engine.call(Call::new(Scope::new(Tenant::default(), caller.clone()), request)).await.unwrap();
 }
 
-/// So many tasks of a caller with a silent webhook, each with a host of its own; a timeout that never comes.
+/// Creates tasks of a caller with silent webhooks, each on its own host; a timeout that never comes.
 async fn with_silent_hosts(caller: &Principal, count: usize) -> (Engine, Silent, DispatcherBuilder) {
     let silent = Silent::start().await;
     let store: Arc<dyn TaskStore> = memory();
@@ -30,7 +30,7 @@ async fn with_silent_hosts(caller: &Principal, count: usize) -> (Engine, Silent,
     (engine, silent, dispatcher)
 }
 
-/// Accepts connections at many addresses of loopback, and never answers.
+/// Accepts connections at many loopback addresses, and never answers.
 struct Silent {
     port: u16,
     accepted: tokio::sync::watch::Receiver<usize>,

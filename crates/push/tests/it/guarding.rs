@@ -1,4 +1,4 @@
-//! The guard at the moment of the call: what it let pass when the webhook was registered may have changed since.
+//! The guard at the time of the call: an address can have changed since the registration of the webhook.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use nuncio_push::{Dispatcher, Guard, Lookup};
 
 use crate::support::{Answer, AtWork, Webhook, config, engine, lenient, memory, quick, send, until_settled};
 
-/// A name that is public at first and loopback after that.
+/// A name with a public address first, then a loopback address.
 #[derive(Clone, Default)]
 struct Rebinding(Arc<AtomicUsize>);
 

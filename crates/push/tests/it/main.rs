@@ -1,4 +1,4 @@
-//! The dispatcher, with a real engine before it and real receivers behind it.
+//! The dispatcher, with a real engine and real receivers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 

@@ -1,4 +1,4 @@
-//! What arrives, and in which order.
+//! The content and order of notifications.
 
 use http::HeaderMap;
 use nuncio_model::{AuthenticationInfo, Scope, TaskPushNotificationConfig};
@@ -8,7 +8,7 @@ use crate::support::{
     Answer, AtWork, Received, Webhook, config, create, engine, follow_up, lenient, memory, quick, send, until_settled,
 };
 
-/// What a task that counts to this tells its webhooks.
+/// The notifications of a task that counts to `number`.
 fn count(to: u32) -> Vec<String> {
     let mut expected = vec!["task TASK_STATE_SUBMITTED".to_owned()];
     expected.extend((1..=to).map(|number| format!("artifactUpdate {number}")));

@@ -1,4 +1,4 @@
-//! A store that panics, as one's own may.
+//! A store that panics, as the store of an application can.
 
 use std::{
     sync::Arc,

@@ -1,4 +1,4 @@
-//! An agent, its store, and a webhook that keeps what it was sent.
+//! An agent with a store, and a webhook that records its requests.
 
 use std::{collections::VecDeque, convert::Infallible, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -21,8 +21,8 @@ use nuncio_push::{Dispatcher, DispatcherBuilder, Guard, Retry};
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// Says as many chunks as the message counts, and completes; or asks for more, for the message `ask`; or says one chunk
-/// and no more, for the message `hang`.
+/// Sends as many chunks as the message says, and completes. For the message `ask` the agent asks for input; for the message
+/// `hang` the agent sends one chunk and stops there.
 pub(crate) struct Counter;
 
 impl Agent for Counter {
@@ -53,12 +53,12 @@ pub(crate) fn memory() -> Arc<dyn TaskStore> {
     Arc::new(MemoryStore::default())
 }
 
-/// A guard that lets loopback pass.
+/// A guard that allows loopback addresses.
 pub(crate) fn lenient() -> Guard {
     Guard::new().allow_private(true)
 }
 
-/// Pauses of a few milliseconds.
+/// Delays of a few milliseconds.
 pub(crate) fn quick(attempts: u32) -> Retry {
     let mut retry = Retry::default();
     retry.first = Duration::from_millis(5);
@@ -67,7 +67,7 @@ pub(crate) fn quick(attempts: u32) -> Retry {
     retry
 }
 
-/// A dispatcher at work, until it is stopped or dropped.
+/// A running dispatcher, until stopped or dropped.
 pub(crate) struct AtWork {
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -96,12 +96,12 @@ pub(crate) fn config(url: impl Into<String>) -> TaskPushNotificationConfig {
     TaskPushNotificationConfig { url: url.into(), ..Default::default() }
 }
 
-/// Sends a message with a webhook; gives the task.
+/// Sends a message with a webhook, and returns the task.
 pub(crate) async fn send(engine: &Engine, text: &str, config: TaskPushNotificationConfig) -> TaskId {
     send_in(None, engine, text, config).await
 }
 
-/// The same in a version: whose webhook is told in it.
+/// The same, with a webhook that is registered in a version.
 pub(crate) async fn send_in(
     push_format: Option<&'static str>,
     engine: &Engine,
@@ -154,7 +154,7 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("it takes too long")
 }
 
-/// What a webhook was sent.
+/// A request to a webhook.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) path: String,
@@ -176,18 +176,18 @@ impl Received {
     }
 }
 
-/// How a webhook answers.
+/// The answer of a webhook.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     Status(u16),
     With(u16, &'static str, String),
     Body(Vec<u8>),
-    /// 200 and a body that does not end.
+    /// 200 with an endless body.
     Endless,
     Never,
 }
 
-/// A webhook. It answers as it was told to, and 200 when it was told no more.
+/// A webhook with prepared answers, and 200 after the last of them.
 pub(crate) struct Webhook {
     pub(crate) address: SocketAddr,
     received: watch::Receiver<Vec<Received>>,
@@ -221,7 +221,7 @@ impl Webhook {
         *self.answers.lock().unwrap() = answers.into_iter().collect();
     }
 
-    /// Waits until what it received satisfies this.
+    /// Waits until the received requests satisfy the predicate.
     pub(crate) async fn until(&self, enough: impl Fn(&[Received]) -> bool) -> Vec<Received> {
         let mut received = self.received.clone();
         let waited = within(received.wait_for(|received| enough(received))).await;

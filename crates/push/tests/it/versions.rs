@@ -1,4 +1,4 @@
-//! Webhooks are told in the version under which they were registered.
+//! Webhooks get the format of the version under which they were registered.
 
 use nuncio_engine::StoreError;
 use nuncio_model::{AuthenticationInfo, Scope, TaskPushNotificationConfig, Value};
@@ -15,7 +15,7 @@ fn at(received: &[Received], path: &str) -> Vec<Received> {
     received.iter().filter(|it| it.path == path).cloned().collect()
 }
 
-/// The states of tasks as 0.3 has them.
+/// The task states of 0.3.
 fn states(received: &[Received]) -> Vec<String> {
     let state = |it: &Received| it.body.pointer("/status/state").and_then(Value::as_str).unwrap().to_owned();
     for it in received {
