@@ -28,7 +28,7 @@ impl Retention {
         Self::default()
     }
 
-    /// Keeps tasks in this state for this time. The state can also be one in which a task waits for its client.
+    /// Keeps tasks in this state for this time. The state can also be `INPUT_REQUIRED` or `AUTH_REQUIRED`.
     pub fn with(mut self, state: TaskState, time: Duration) -> Self {
         self.0.insert(state.number(), (state, time));
         self
@@ -39,7 +39,7 @@ impl Retention {
         self.0.is_empty()
     }
 
-    /// The purges that are due, one for all states with the same time.
+    /// The due purges, a single purge for all states with the same time.
     fn purges(&self, now: Timestamp) -> impl Iterator<Item = Purge> {
         let mut by_time = BTreeMap::<Duration, Vec<TaskState>>::new();
         for (state, time) in self.0.values() {
@@ -105,7 +105,7 @@ impl Housekeeping {
         self
     }
 
-    /// The purges that are due now.
+    /// The due purges.
     pub fn purges(&self, now: Timestamp) -> Vec<Purge> {
         let except: Vec<_> = self.tenants.keys().cloned().collect();
         let general = self.retention.purges(now).map(|purge| Purge { except: except.clone(), ..purge });
@@ -115,7 +115,7 @@ impl Housekeeping {
         general.chain(own).collect()
     }
 
-    /// Deletes all tasks and logs that are due. If a rule fails, the next rules are executed nevertheless. Ages are measured
+    /// Deletes all due tasks and logs. If a rule fails, the next rules are executed nevertheless. Ages are measured
     /// by the clock of the store.
     ///
     /// # Errors

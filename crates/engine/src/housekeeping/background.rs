@@ -1,5 +1,5 @@
 //! The background work of housekeeping: ends questions without an answer, deletes old tasks, logs and message ids, and
-//! detects deleted tasks that have readers. In a cluster each node does this; a task is ended by the node that claims it.
+//! detects deleted tasks with readers. In a cluster each node does this; a task is ended by the node that claims it.
 
 use std::{
     collections::HashSet,
@@ -24,7 +24,7 @@ use crate::{
 /// The number of tasks in one query.
 const PAGE: usize = 100;
 
-/// The period of work that is not urgent.
+/// The period of less urgent work.
 const NOW_AND_THEN: Duration = Duration::from_mins(1);
 
 /// The states in which a task waits for its client.
@@ -69,7 +69,7 @@ async fn run(shared: Weak<Shared>) {
     }
 }
 
-/// Varies the period, so that nodes that started together do not run housekeeping at the same time.
+/// Varies the period, so that nodes started at the same time do not run housekeeping at the same time.
 fn scattered(period: Duration) -> Duration {
     let share = uuid::Uuid::new_v4().as_bytes()[15];
     period * (224 + u32::from(share) / 4) / 256
@@ -125,13 +125,13 @@ async fn forget_messages(shared: &Shared) {
     }
 }
 
-/// Ends the tasks that have waited for their client for this long. Tasks that cannot be ended are retried the next time.
+/// Ends the tasks after a wait of `expiry` for their client. Failed attempts are repeated the next time.
 async fn expire(shared: &Arc<Shared>, expiry: Duration) -> Result<(), Error> {
     let Some(before) = ago(shared.store.now().await?, expiry) else { return Ok(()) };
     let (mut failed, mut failure) = (HashSet::new(), None);
     let mut last = Vec::new();
     loop {
-        // Tasks that failed come first in the result.
+        // Failed tasks come first in the result.
         let limit = PAGE + failed.len();
         let mut resting = shared.store.resting(&INTERRUPTED, before, limit).await?;
         let is_last = resting.len() < limit;
