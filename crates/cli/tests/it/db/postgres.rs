@@ -189,7 +189,7 @@ fn a_check_names_what_is_wrong() {
     command("b", id, "25 hours");
     command("c", "none", "25 hours");
     let checked = place.run(&home, &["check"]).ok().json();
-    let notes = [id, "none"].map(|task| format!("a command waits for task {task}, which has ended or is not there"));
+    let notes = [id, "none"].map(|task| format!("a command waits for task {task}, which has ended or does not exist"));
     assert_eq!((&checked["findings"], &checked["notes"]), (&Value::Array(Vec::new()), &notes.as_slice().into()));
 }
 
