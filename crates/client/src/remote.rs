@@ -11,7 +11,8 @@ use crate::client::Client;
 ///
 /// Tasks, contexts, streams with their sequence numbers, webhooks and errors are those of the remote agent. The remote
 /// agent sees all callers of the server as one caller, with the client's credentials, so each caller can see the tasks
-/// of the others. Clients of version 0.1 cannot begin tasks, because they choose the ids of their tasks.
+/// of the others. Calls with a tenant are refused, unless the tenant is the place of the agent on the server
+/// (`Mount::tenant`). Clients of version 0.1 cannot begin tasks, because they choose the ids of their tasks.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -60,6 +61,8 @@ impl Caller for RemoteAgent {
             _ if request.new_task.is_some() => {
                 Some("the remote agent chooses the ids of its tasks; use version 0.2 or later")
             }
+            // A call goes with the tenant of the client's interface, so the tasks of all tenants would be together.
+            call if call.tenant().is_some_and(|tenant| !tenant.is_empty()) => Some("this agent has no tenants"),
             _ => None,
         };
         match refused {

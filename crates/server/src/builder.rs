@@ -235,7 +235,11 @@ impl Builder {
         let is_open = self.authenticator.is_open();
         let challenge = declaration.challenge.clone();
         let checks_host = self.authenticator.admits_strangers() && local.ip().to_canonical().is_loopback();
-        let hosts = Hosts::new(checks_host, std::mem::take(&mut self.hosts), base_url.public_host());
+        let mut allowed = std::mem::take(&mut self.hosts);
+        if checks_host || !allowed.is_empty() {
+            allowed.extend(places.iter().filter_map(|place| place.host.as_ref()?.parse().ok()));
+        }
+        let hosts = Hosts::new(checks_host, allowed, base_url.public_host());
         let origins = Origins::new(&self.cors);
         let mounts = std::mem::take(&mut self.mounts);
         let mounts =

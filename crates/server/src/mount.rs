@@ -61,7 +61,7 @@ impl Mount {
         self
     }
 
-    /// The agent answers requests for this host only. The host must be a host that the server answers for
+    /// The agent answers requests for this host only. The server then answers for the host, too
     /// ([`Builder::allowed_hosts`](crate::Builder::allowed_hosts)).
     pub fn with_host(mut self, host: impl Into<Box<str>>) -> Self {
         self.host = Some(host.into());

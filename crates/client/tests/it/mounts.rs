@@ -4,8 +4,12 @@ use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client};
 use nuncio_engine::{Engine, Turn, agent_fn};
 use nuncio_model::{AgentCard, Artifact, ErrorKind, StreamResponse, op::ListTasksRequest};
-use nuncio_server::{BindError, Mount, MountError, Server};
+use nuncio_server::{BindError, Mount, Server};
 use nuncio_wire::Version;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use crate::matrix::Way;
 
@@ -110,6 +114,19 @@ async fn a_host_has_agents_of_its_own() {
         let client = Client::connect(reference.as_str()).await.unwrap();
         assert_eq!(client.send("hi").await.unwrap().text(), name);
     }
+    // A name of this machine is allowed in any case. The host of an agent is allowed because it is the agent's.
+    let server =
+        Server::hosting([Mount::root(engine("one")).with_host("one.example")]).bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().port();
+    tokio::spawn(server.serve(std::future::pending()));
+    for (host, status) in [("one.example", 200), ("two.example", 421), ("localhost", 404)] {
+        let request = format!("GET /.well-known/agent-card.json HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
+    }
 }
 
 #[tokio::test]
@@ -125,12 +142,10 @@ async fn places_that_collide_are_refused() {
         (vec![Mount::at("/a b", engine("a"))], "`/a b` cannot be the path of an agent"),
         (vec![Mount::at("/tasks", engine("a"))], "`/tasks` cannot be the path of an agent"),
         (vec![Mount::tenant("", engine("a"))], "cannot be the name of a tenant"),
+        (vec![Mount::root(engine("a")).with_host("a host")], "a host"),
     ] {
         let refused = Server::hosting(mounts).bind("127.0.0.1:0").await.err().unwrap();
-        assert!(matches!(
-            &refused,
-            BindError::Mounts(MountError::Empty | MountError::Path(_) | MountError::Tenant(_) | MountError::Twice(_))
-        ));
+        assert!(matches!(&refused, BindError::Mounts(_)), "{refused}");
         assert!(refused.to_string().contains(message), "{refused}");
     }
 }

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client, Cursor, End, RemoteAgent};
 use nuncio_engine::MemoryStore;
 use nuncio_model::{ErrorKind, StreamResponse, TaskState, op::SendMessageResponse};
-use nuncio_server::Server;
+use nuncio_server::{Server, Tenants};
 use nuncio_wire::Version;
 
 use crate::{
@@ -57,6 +57,17 @@ async fn a_remote_agent_is_served_over_all_bindings_and_versions() {
         let unknown = client.task("no-such-task").await.unwrap_err();
         assert_eq!(unknown.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::TaskNotFound), "{way:?}");
     }
+}
+
+#[tokio::test]
+async fn the_tasks_of_tenants_are_not_mixed_at_a_remote_agent() {
+    let agent = RemoteAgent::new(Client::connect(upstream().await.as_str()).await.unwrap());
+    let server = Server::builder(agent).tenants(Tenants::any()).bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr().to_string();
+    tokio::spawn(server.serve(std::future::pending()));
+    let client = Client::builder().tenant("acme").connect(&address).await.unwrap();
+    let refused = client.send("echo hi").await.unwrap_err();
+    assert_eq!(refused.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::UnsupportedOperation));
 }
 
 #[tokio::test]

@@ -3,7 +3,10 @@
 use nuncio_model::Tenant;
 
 use super::Mount;
-use crate::tenants::{InvalidTenant, Tenants};
+use crate::{
+    browser::{AllowedHost, AllowedHostError},
+    tenants::{InvalidTenant, Tenants},
+};
 
 /// The place of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +34,9 @@ pub enum MountError {
     /// The tenant cannot be the name of an agent.
     #[error(transparent)]
     Tenant(#[from] InvalidTenant),
+    /// The host cannot be the host of an agent.
+    #[error(transparent)]
+    Host(#[from] AllowedHostError),
     /// Two agents have the same path or the same tenant, on the same host.
     #[error("two agents are at {0}")]
     Twice(Box<str>),
@@ -48,6 +54,9 @@ impl Place {
         }
         if let Some(tenant) = &mount.tenant {
             Tenants::check_name(tenant.as_str())?;
+        }
+        if let Some(host) = &mount.host {
+            host.parse::<AllowedHost>()?;
         }
         let host = mount.host.as_ref().map(|host| host.trim_end_matches('.').to_ascii_lowercase().into());
         Ok(Self { path: path.into(), host, tenant: mount.tenant.clone() })
