@@ -34,6 +34,6 @@ pub(crate) async fn is_spoken(candidate: &Candidate) -> bool {
         ),
     };
     let (url, version) = (&candidate.interface.url, candidate.version.as_str());
-    tracing::debug!(url, version, knows, "the card does not tell the version, and the agent was asked");
+    tracing::debug!(url, version, knows, "the card does not declare the version; asked the agent");
     knows
 }

@@ -103,7 +103,7 @@ pub(crate) fn has(version: Version, binding: Binding) -> bool {
 ///
 /// # Errors
 ///
-/// `Address` if the address cannot be called: it is not absolute, has no host, or is of another scheme.
+/// `Address` if the address cannot be called: the address is not absolute, has no host, or is of another scheme.
 pub fn interface_address(text: &str, binding: Binding) -> Result<Url, ClientError> {
     address(text, binding, None)
 }
@@ -124,7 +124,7 @@ pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> R
         (Some(_), _) => text.to_owned(),
         (None, Binding::Grpc) => {
             let host = Url::parse(&format!("http://{text}")).ok().and_then(|url| Some(url.host_str()?.to_owned()));
-            let host = host.ok_or_else(|| invalid("it is not host:port".into()))?;
+            let host = host.ok_or_else(|| invalid("not host:port".into()))?;
             let as_card = card_url.filter(|card| card.host_str() == Some(host.as_str())).map(Url::scheme);
             let scheme = match as_card {
                 _ if text.ends_with(":443") => "https",
@@ -137,13 +137,13 @@ pub(crate) fn address(text: &str, binding: Binding, card_url: Option<&Url>) -> R
         // Some cards have only a path, relative to the URL of the card.
         (None, _) => match card_url.and_then(|card| card.join(text).ok()) {
             Some(url) => return Ok(url),
-            None => return Err(invalid("it is not absolute".into())),
+            None => return Err(invalid("the address is not absolute".into())),
         },
     };
     let url = Url::parse(&absolute).map_err(|error| invalid(error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        scheme => Err(invalid(format!("it is of the scheme {scheme}"))),
+        scheme => Err(invalid(format!("the scheme is {scheme}"))),
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cards_order_counts_unless_the_client_prefers_otherwise() {
+    fn the_order_of_the_card_counts_unless_the_client_has_preferences() {
         let card = card(&[
             ("http://a/rest", "HTTP+JSON", "1.0"),
             ("http://a/rpc", "jsonrpc", "1.0.1"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_without_a_version_comes_last_and_one_of_another_not_at_all() {
+    fn an_interface_without_a_version_comes_last_and_other_versions_are_excluded() {
         let card =
             card(&[("http://a/1", "JSONRPC", ""), ("http://a/2", "JSONRPC", "9.9"), ("http://a/3", "JSONRPC", "1.0")]);
         let choices = choose(&card, &[], &Preferences::default(), None).unwrap();
@@ -199,10 +199,10 @@ mod tests {
     }
 
     #[test]
-    fn a_card_without_a_spoken_interface_says_what_it_has() {
+    fn a_card_without_a_supported_interface_is_an_error_with_its_interfaces() {
         let wanted = Preferences::default();
         let error = choose(&card(&[("ws://a", "WEBSOCKET", "1.0")]), &[], &wanted, None).unwrap_err().to_string();
-        assert!(error.contains("WEBSOCKET 1.0 at ws://a; spoken here are versions 1.0"), "{error}");
+        assert!(error.contains("WEBSOCKET 1.0 at ws://a; this client supports versions 1.0"), "{error}");
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_takes_nothing_else() {
+    fn a_pinned_version_excludes_other_versions() {
         let newer = card(&[("http://a/new", "JSONRPC", "9.9"), ("http://a/1", "JSONRPC", "1.0.2")]);
         assert_eq!(paths(&choose(&newer, &[], &pinned(Version::V1_0), None).unwrap()), ["/1"]);
         let other = card(&[("http://a/new", "JSONRPC", "9.9"), ("http://a/old", "GRPC", "0.3")]);
@@ -238,12 +238,12 @@ mod tests {
         assert_eq!(
             error,
             "`a` offers no interface of version 1.0, only JSONRPC 9.9 at http://a/new, GRPC 0.3 at http://a/old; \
-             ask for one of these, or for none"
+             request one of these versions, or none"
         );
     }
 
     #[test]
-    fn a_pin_is_what_an_interface_speaks_that_does_not_say() {
+    fn a_pinned_version_applies_to_interfaces_without_a_version() {
         let silent = card(&[("http://a/1", "JSONRPC", "")]);
         let [choice] = &choose(&silent, &[], &pinned(Version::V1_0), None).unwrap()[..] else { panic!() };
         assert_eq!((choice.version, choice.url.path()), (Version::V1_0, "/1"));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn grpc_addresses_come_in_every_form() {
+    fn grpc_addresses_are_accepted_in_every_form() {
         let of = |text: &str| address(text, Binding::Grpc, None).unwrap().to_string();
         assert_eq!(of("a.example:443"), "https://a.example/");
         assert_eq!(of("a.example:8443"), "https://a.example:8443/");

@@ -91,7 +91,7 @@ impl ClientError {
     pub(crate) fn no_interface(card: &AgentCard, pinned: Option<Version>) -> Self {
         let offered = card.supported_interfaces.iter().map(|interface| {
             let version = Some(interface.protocol_version.trim()).filter(|it| !it.is_empty());
-            let version = version.unwrap_or("of no version");
+            let version = version.unwrap_or("without a version");
             format!("{} {version} at {}", interface.protocol_binding, interface.url)
         });
         let is_spoken = |interface: &AgentInterface| Binding::from_name(&interface.protocol_binding).is_some();
@@ -181,7 +181,7 @@ nuncio_model::debug_is_text!(CardNotFound);
 fn missing(pinned: Option<&String>) -> String {
     match pinned {
         Some(version) => format!("no interface of version {version}"),
-        None => "no interface that is spoken here".to_owned(),
+        None => "no supported interface".to_owned(),
     }
 }
 
@@ -191,9 +191,9 @@ fn list(offered: &[String]) -> String {
 
 fn advice(pinned: Option<&String>) -> String {
     if pinned.is_some() {
-        return "ask for one of these, or for none".to_owned();
+        return "request one of these versions, or none".to_owned();
     }
     let versions: Vec<_> = Version::ALL.iter().rev().map(|version| version.as_str()).collect();
     let bindings = Binding::ALL.map(Binding::name);
-    format!("spoken here are versions {} over {}", versions.join(", "), bindings.join(", "))
+    format!("this client supports versions {} over {}", versions.join(", "), bindings.join(", "))
 }

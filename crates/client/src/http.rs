@@ -68,10 +68,10 @@ impl Http {
                 Err(Failure::Redirected { origin, to: request.secrets.redactor().text(&to), reason }.into())
             };
             if hops == 0 {
-                return refuse(if request.grpc { "gRPC knows no redirects" } else { "there were too many" });
+                return refuse(if request.grpc { "gRPC has no redirects" } else { "too many redirects" });
             }
             if request.url.scheme() == "https" && next.scheme() != "https" {
-                return refuse("it leaves TLS");
+                return refuse("the target does not use TLS");
             }
             hops -= 1;
             if answer.status == StatusCode::SEE_OTHER && request.method != Method::HEAD {

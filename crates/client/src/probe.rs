@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tls_answers_with_a_handshake_or_an_alert() {
+    async fn tls_is_detected_by_a_handshake_or_an_alert() {
         assert!(asked(&[0x15, 3, 3, 0, 2, 2, 70]).await);
         assert!(asked(&[0x16, 3, 3, 0, 80]).await);
         assert!(!asked(b"HTTP/1.1 400 Bad Request\r\n").await);

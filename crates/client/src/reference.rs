@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_http_only_on_this_machine() {
+    fn http_is_the_default_only_on_this_machine() {
         for (text, first) in [
             ("localhost", "http://localhost/.well-known/agent-card.json"),
             ("127.0.0.1:8080", "http://127.0.0.1:8080/.well-known/agent-card.json"),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_tried_under_both_names() {
+    fn an_origin_is_tried_at_both_well_known_paths() {
         assert_eq!(
             candidates("http://a.example"),
             ["http://a.example/.well-known/agent-card.json", "http://a.example/.well-known/agent.json"]
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_tried_as_it_is_then_below_then_at_the_origin() {
+    fn a_prefix_is_tried_unchanged_then_below_then_at_the_origin() {
         assert_eq!(
             candidates("localhost:80/weather/"),
             [
@@ -260,12 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_the_card() {
+    fn a_document_url_is_the_card() {
         assert_eq!(candidates("https://a.example/x/card.json?v=2"), ["https://a.example/x/card.json?v=2"]);
     }
 
     #[test]
-    fn files_are_told_by_how_they_begin() {
+    fn files_are_recognized_by_their_prefix() {
         for text in
             ["/tmp/none.json", "./none.json", "../none.json", "~/none.json", "file:///tmp/none.json", "none.json"]
         {

@@ -197,7 +197,11 @@ async fn read_file(path: &Path, limit: usize) -> Result<Resolved, ClientError> {
         _ => not_found(error.to_string()),
     })?;
     if document.len() > limit {
-        return Err(ClientError::CardInvalid { at, reason: format!("it is over {}", Size::of(limit)), document: None });
+        return Err(ClientError::CardInvalid {
+            at,
+            reason: format!("the card is over the limit of {}", Size::of(limit)),
+            document: None,
+        });
     }
     let document = Bytes::from(document);
     let card = card::read(&at, &document)?;

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_double_up_to_the_longest_less_a_quarter_by_chance() {
+    fn delays_double_up_to_the_longest_minus_a_random_quarter() {
         let reconnect = Reconnect::default();
         for (attempt, longest) in [(0, 0.2), (1, 0.4), (5, 6.4), (6, 10.0), (u32::MAX, 10.0)] {
             let delay = reconnect.delay(attempt).as_secs_f64();

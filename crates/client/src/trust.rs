@@ -50,24 +50,22 @@ impl FromStr for Trusted {
         let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
         let url = Url::parse(&format!("http://{rest}")).map_err(|error| invalid(&error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid("credentials do not belong in it"));
+            return Err(invalid("an origin has no credentials"));
         }
         let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
         if matches!(url.host(), Some(Host::Domain(name)) if !is_name(name)) {
-            return Err(invalid("its host is no name of a host; there are no patterns"));
+            return Err(invalid("the host is not a valid name; patterns are not supported"));
         }
         if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
-            return Err(invalid("it ends behind the host and the port"));
+            return Err(invalid("an origin has no path, query or fragment"));
         }
         // A URL parser removes the default port of a known scheme. With an unknown scheme an explicit port 80 is
         // visible.
         let has_port = Url::parse(&format!("origin://{rest}")).is_ok_and(|url| url.port().is_some());
         match scheme {
             None if has_port => Ok(Self::Address(rest.trim_end_matches('/').to_owned())),
-            None => Err(invalid("it has neither a scheme nor a port")),
-            Some(_) => {
-                Origin::parse(text).map(Self::Origin).map_err(|_| invalid("its scheme is neither http nor https"))
-            }
+            None => Err(invalid("a scheme or a port is missing")),
+            Some(_) => Origin::parse(text).map(Self::Origin).map_err(|_| invalid("the scheme must be http or https")),
         }
     }
 }
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_scheme_it_is_what_it_says() {
+    fn an_origin_with_a_scheme_is_unchanged() {
         for card in [None, Some("http://a.example/card")] {
             assert_eq!(origin("https://a.example", card), "https://a.example:443");
             assert_eq!(origin("HTTP://a.example:8080/", card), "http://a.example:8080");
@@ -91,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_it_is_what_an_interface_of_that_address_is_called_at() {
+    fn an_address_without_a_scheme_is_the_origin_of_its_grpc_interface() {
         assert_eq!(origin("127.0.0.1:5", None), "http://127.0.0.1:5");
         assert_eq!(origin("a.example:80", None), "https://a.example:80");
         assert_eq!(origin("a.example:5", Some("http://a.example/card")), "http://a.example:5");
@@ -99,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn invalid_origins_are_refused() {
         for text in [
             "",
             "*",

@@ -51,7 +51,7 @@ impl Resend {
             if !self.may_wait(wait) {
                 break;
             }
-            tracing::debug!(%error, attempt, "the message is sent again");
+            tracing::debug!(%error, attempt, "the connection broke; sending the message again");
             sleep(wait).await;
             match transport.call(self.request.clone()).await {
                 Err(next) if is_transient(&next) => error = next,

@@ -83,7 +83,10 @@ impl FullAnswer {
             _ => Kind::InvalidAgentResponse,
         };
         let reason = self.status.canonical_reason().unwrap_or("an error");
-        Error::new(kind, format!("a web page came back, {} {reason}, and no answer of an agent", self.status.as_u16()))
+        Error::new(
+            kind,
+            format!("the answer is a web page ({} {reason}), not an answer of an agent", self.status.as_u16()),
+        )
     }
 
     /// Servers also send 501 for unknown verbs. An agent sends a JSON object with its 501.

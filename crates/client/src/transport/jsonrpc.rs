@@ -113,7 +113,7 @@ fn answers(id: &Id, own: &Id) -> Result<(), Error> {
     if id.is_null() || id == own || *id == Id::from(&*own.to_string()) {
         return Ok(());
     }
-    let message = format!("the agent's answer has the id {id}, and is none to the request {own}");
+    let message = format!("the agent's answer has the id {id}, but the request has the id {own}");
     Err(Error::new(ErrorKind::InvalidAgentResponse, message))
 }
 

@@ -53,7 +53,7 @@ impl Link {
     /// The error for an operation that the version does not have.
     pub(crate) fn lacks(&self, dialect: &dyn Dialect, method: Method) -> Error {
         let (version, origin) = (dialect.version(), origin_of(&self.base));
-        let message = format!("version {version}, which {origin} speaks, has no {}", method.name());
+        let message = format!("{origin} uses version {version}, which has no {}", method.name());
         Error::new(ErrorKind::UnsupportedOperation, message)
     }
 

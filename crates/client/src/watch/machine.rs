@@ -42,7 +42,7 @@ pub(crate) struct Machine {
     progress: Progress,
     attempts: u32,
     /// The start of the time without a new event.
-    unproductive: Option<Instant>,
+    unproductive_since: Option<Instant>,
     /// The ended task, while its last events have not arrived.
     ended: Option<Task>,
     /// Compares the events of this connection with those of the previous connection.
@@ -77,7 +77,7 @@ impl Machine {
             ready: VecDeque::new(),
             progress,
             attempts: 0,
-            unproductive: None,
+            unproductive_since: None,
             ended: None,
             news: News::default(),
             is_first: false,
@@ -168,7 +168,7 @@ impl Machine {
         match item {
             Some(Ok(mut event)) => {
                 if let Some(other) = self.progress.foreign(&event) {
-                    tracing::warn!(task = %other, "an event of another task is passed over");
+                    tracing::warn!(task = %other, "ignored an event of another task");
                     return Ok(None);
                 }
                 let is_first = std::mem::take(&mut self.is_first);
@@ -226,10 +226,10 @@ impl Machine {
         let wait = self.broken.as_ref().and_then(Error::retry_after);
         let delay = self.reconnect.delay(self.attempts);
         let wait = wait.map_or(delay, |wait| wait.min(self.reconnect.max_delay));
-        let unproductive = self.unproductive.get_or_insert_with(Instant::now).elapsed();
-        let is_enough = self.reconnect.time_limit.is_some_and(|limit| unproductive.saturating_add(wait) > limit);
+        let unproductive_since = self.unproductive_since.get_or_insert_with(Instant::now).elapsed();
+        let is_enough = self.reconnect.time_limit.is_some_and(|limit| unproductive_since.saturating_add(wait) > limit);
         if is_enough || self.attempts >= self.reconnect.attempts {
-            let ended = || silent("the stream ended before the task did, and cannot be taken up again");
+            let ended = || silent("the stream ended before the task, and cannot be resumed");
             return Err(self.broken.take().unwrap_or_else(ended));
         }
         self.attempts += 1;
@@ -246,7 +246,7 @@ impl Machine {
                 self.must_reconnect = false;
                 Ok(())
             }
-            (Ok(_), _) => Err(silent("the agent does not answer a subscription with a stream")),
+            (Ok(_), _) => Err(silent("the agent answered a subscription without a stream")),
             (Err(error), _) if may_pass(&error) => {
                 self.broken = Some(error);
                 Ok(())
@@ -271,7 +271,7 @@ impl Machine {
     /// Restores all attempts after a new event.
     fn reset_attempts(&mut self) {
         self.attempts = 0;
-        self.unproductive = None;
+        self.unproductive_since = None;
         self.ended = None;
     }
 

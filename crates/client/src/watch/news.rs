@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_again_is_no_news() {
+    fn repeated_events_are_not_new() {
         use TaskState::{Completed, Submitted, Working};
         let mut news = News::default();
         assert_eq!(record_all(&mut news, &[Submitted, Submitted]), [true, true], "the first connection");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn long_ones_are_compared_as_far_as_they_are_kept_and_then_counted() {
+    fn long_streams_are_compared_up_to_the_limit_and_then_counted() {
         let mut news = News::default();
         record_all(&mut news, &[TaskState::Working; COMPARED + 2]);
         news.begin();

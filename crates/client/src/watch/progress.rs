@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_not_passed_on_again() {
+    fn received_events_are_not_returned_again() {
         let progress = Progress::default();
         assert!(progress.accept(&snapshot(1, TaskState::Submitted), false));
         assert!(progress.accept(&status(2, TaskState::Working), false));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_begin_anew_with_each_connection_hide_nothing() {
+    fn numbers_that_restart_with_each_connection_hide_no_event() {
         let progress = Progress::default();
         progress.accept(&snapshot(1, TaskState::Submitted), false);
         progress.accept(&status(2, TaskState::Working), false);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_grow_hide_nothing() {
+    fn numbers_that_do_not_grow_hide_no_event() {
         for numbers in [[10, 20, 20, 20, 30], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0], [5, 4, 3, 2, 1], [2, 1, 7, 8, 9]] {
             let progress = Progress::default();
             for number in numbers {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_tells_again_is_not_passed_on_twice() {
+    fn repeated_events_of_a_connection_are_not_returned_twice() {
         let progress = Progress::default();
         assert!([1, 2, 3].into_iter().all(|number| progress.accept(&status(number, TaskState::Working), false)));
         let again = [2, 3, 4].map(|number| progress.accept(&status(number, TaskState::Working), number == 2));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn events_without_numbers_are_all_passed_on() {
+    fn events_without_numbers_are_all_returned() {
         let progress = Progress::default();
         assert!(progress.accept(&snapshot(None, TaskState::Working), false));
         assert_eq!(progress.verdict(), None);

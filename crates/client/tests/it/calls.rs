@@ -65,7 +65,7 @@ async fn an_error_of_the_protocol_keeps_its_details() {
 }
 
 #[tokio::test]
-async fn a_code_is_the_one_that_came_whether_it_is_known_or_not() {
+async fn the_code_of_an_error_is_kept_also_if_unknown() {
     let rpc =
         |code: Value| json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": "mine", "data": "x"}});
     for version in Version::ALL {
@@ -106,7 +106,7 @@ async fn a_code_is_the_one_that_came_whether_it_is_known_or_not() {
 }
 
 #[tokio::test]
-async fn whatever_a_proxy_answers_is_an_error_that_says_so() {
+async fn an_answer_of_a_proxy_is_reported_as_such() {
     for binding in [Binding::JsonRpc, Binding::HttpJson] {
         for (code, kind) in [
             (401, ErrorKind::Unauthenticated),
@@ -161,7 +161,7 @@ async fn a_task_is_polled_until_it_ends() {
 }
 
 #[tokio::test]
-async fn an_answer_to_another_request_is_none() {
+async fn an_answer_to_another_request_is_an_error() {
     let of = |id: Value| json!({"jsonrpc": "2.0", "id": id, "result": task_event("TASK_STATE_COMPLETED")});
     for (id, is_own) in
         [(json!(1), true), (json!("1"), true), (json!(null), true), (json!(99), false), (json!("x"), false)]
@@ -188,7 +188,7 @@ async fn an_answer_to_another_request_is_none() {
         for error in [sent.unwrap_err(), event.unwrap_err()] {
             let error = error.as_agent_error().unwrap().clone();
             assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{id}");
-            assert_eq!(error.message(), format!("the agent's answer has the id {id}, and is none to the request 1"));
+            assert_eq!(error.message(), format!("the agent's answer has the id {id}, but the request has the id 1"));
         }
     }
 }

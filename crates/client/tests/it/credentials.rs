@@ -1,4 +1,4 @@
-//! Who sees credentials, and where they stand.
+//! The recipients and the places of credentials.
 
 use axum::response::IntoResponse as _;
 use http::header;
@@ -22,7 +22,7 @@ fn rest(schemes: &Value) -> impl Fn(&crate::fake::Seen, &Fake) -> axum::response
 }
 
 #[tokio::test]
-async fn they_stand_where_the_card_wants_them_and_not_in_its_own_request() {
+async fn credentials_are_placed_by_the_card_and_not_sent_for_the_card() {
     let api_key = |location: &str| json!({"k": {"apiKeySecurityScheme": {"location": location, "name": "my-key"}}});
     let bearer = json!({"b": {"httpAuthSecurityScheme": {"scheme": "bearer"}}});
     for (schemes, credential, expected) in [
@@ -48,7 +48,7 @@ async fn they_stand_where_the_card_wants_them_and_not_in_its_own_request() {
 }
 
 #[tokio::test]
-async fn an_interface_elsewhere_does_not_see_them_unless_it_is_trusted() {
+async fn an_interface_on_another_origin_gets_credentials_only_if_trusted() {
     let elsewhere = Fake::start(|_, _| ok(&task("TASK_STATE_WORKING"))).await;
     let url = elsewhere.url.clone();
     let fake = Fake::start(move |_, _| ok(&card(&[(&url, "HTTP+JSON")]))).await;
@@ -68,7 +68,7 @@ async fn an_interface_elsewhere_does_not_see_them_unless_it_is_trusted() {
 }
 
 #[tokio::test]
-async fn an_interface_of_grpc_is_trusted_as_the_card_names_it_or_by_its_origin() {
+async fn a_grpc_interface_is_trusted_by_its_card_address_or_by_its_origin() {
     let elsewhere = Fake::start(|_, _| status(503, "")).await;
     let address = elsewhere.url.trim_start_matches("http://").to_owned();
     let named = address.clone();
@@ -93,7 +93,7 @@ async fn an_interface_of_grpc_is_trusted_as_the_card_names_it_or_by_its_origin()
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_origin_does_not_take_them_along() {
+async fn a_redirect_to_another_origin_gets_no_credentials() {
     let elsewhere = Fake::start(|_, _| ok(&task("TASK_STATE_WORKING"))).await;
     let url = elsewhere.url.clone();
     let fake = Fake::start(move |seen, fake| match seen.path.as_str() {
@@ -114,7 +114,7 @@ async fn a_redirect_to_another_origin_does_not_take_them_along() {
 }
 
 #[tokio::test]
-async fn the_card_sees_them_only_when_asked_for() {
+async fn the_card_request_has_credentials_only_on_request() {
     let fake = Fake::start(|seen, fake| match seen.header("authorization") {
         "" => status(401, ""),
         _ => ok(&fake.card("HTTP+JSON")),
@@ -127,7 +127,7 @@ async fn the_card_sees_them_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn the_wrong_kind_is_an_error_before_anything_is_sent() {
+async fn a_wrong_kind_of_credential_is_an_error_before_a_request() {
     let fake = Fake::start(|_, fake| {
         let mut card = fake.card("HTTP+JSON");
         card["securitySchemes"] = json!({"k": {"apiKeySecurityScheme": {"location": "header", "name": "x"}}});
@@ -142,7 +142,7 @@ async fn the_wrong_kind_is_an_error_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_the_user_names_sees_them() {
+async fn an_endpoint_of_the_user_gets_credentials() {
     let fake = Fake::start(|_, _| ok(&task("TASK_STATE_WORKING"))).await;
     let builder = Client::builder().credential(Credential::bearer(SECRET));
     let client = builder.endpoint(&fake.url, Binding::HttpJson).unwrap();
@@ -163,7 +163,7 @@ async fn no_error_shows_a_secret() {
 }
 
 #[tokio::test]
-async fn over_grpc_a_key_of_the_query_is_metadata() {
+async fn a_key_for_the_query_is_metadata_over_grpc() {
     let fake = Fake::start(|seen, fake| {
         if !seen.path.contains(".well-known") {
             return status(503, "");

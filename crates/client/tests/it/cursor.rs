@@ -29,7 +29,7 @@ async fn texts(watch: &mut Watch) -> Vec<(Option<u64>, String)> {
 }
 
 #[tokio::test]
-async fn a_stream_begins_behind_the_event_of_its_cursor() {
+async fn a_stream_begins_after_the_event_of_its_cursor() {
     let address = serve_from(Arc::new(MemoryStore::builder().keep_log(true).build())).await;
     for binding in Binding::ALL {
         let client = Client::builder().prefer([binding]).connect(&address).await.unwrap();
@@ -39,7 +39,7 @@ async fn a_stream_begins_behind_the_event_of_its_cursor() {
             first.next().await.unwrap().unwrap();
             seen += 1;
         }
-        // What a program stores, and reads after a restart.
+        // A program stores the cursor and reads the cursor after a restart.
         let stored = first.cursor().unwrap().to_string();
         let reached = first.sequence().unwrap();
         drop(first);
@@ -50,27 +50,27 @@ async fn a_stream_begins_behind_the_event_of_its_cursor() {
         assert!(rest.windows(2).all(|pair| pair[0].0 < pair[1].0), "{rest:?}");
         assert_eq!(second.end(), Some(End::Terminal(TaskState::Completed)));
 
-        // The task has ended meanwhile; the same cursor still gives the same events.
+        // The task has ended; the same cursor still gives the same events.
         let mut again = client.watch(stored.parse::<Cursor>().unwrap()).await.unwrap();
         assert_eq!(texts(&mut again).await, rest, "{binding:?}");
     }
 }
 
 #[tokio::test]
-async fn a_stream_begins_with_a_snapshot_where_the_place_of_its_cursor_is_gone() {
+async fn a_stream_begins_with_a_snapshot_if_the_events_of_its_cursor_are_deleted() {
     let client = Client::connect(serve().await).await.unwrap();
     let task = client.send("echo hi").await.unwrap().task().unwrap().clone();
     let mut watch = client.watch(Cursor::new(task.id.clone()).after(9_000)).await.unwrap();
     let events = texts(&mut watch).await;
     assert_eq!(events.last().unwrap().1, "task completed", "{events:?}");
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
-    // Without a place a task that has ended has no stream.
+    // An ended task has no stream without a cursor.
     let error = client.watch(task.id).await.unwrap_err();
     assert_eq!(error.as_agent_error().unwrap().kind(), ErrorKind::UnsupportedOperation);
 }
 
 #[tokio::test]
-async fn a_list_goes_over_all_its_pages() {
+async fn a_list_reads_all_pages() {
     let client = Client::connect(serve().await).await.unwrap();
     let mut sent = Vec::new();
     for number in 0..7 {
@@ -83,7 +83,7 @@ async fn a_list_goes_over_all_its_pages() {
 }
 
 #[tokio::test]
-async fn a_list_that_does_not_go_on_ends_with_an_error() {
+async fn a_list_with_a_repeated_page_token_ends_with_an_error() {
     let page = json!({"tasks": [], "nextPageToken": "x", "pageSize": 1, "totalSize": 2});
     let fake = Fake::start(move |_, _| ok(&page)).await;
     let client = Client::builder().endpoint(&fake.url, Binding::HttpJson).unwrap();

@@ -1,4 +1,4 @@
-//! Streams that are cut at random, fifty times each: nothing is missed, and nothing comes twice.
+//! Streams that are cut at random positions, fifty times each: no event is missed or duplicated.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,25 +17,24 @@ use crate::{matrix::Way, server::serve_from};
 
 const CHUNKS: usize = 2_000;
 
-/// How often each stream is cut.
+/// The number of cuts of each stream.
 const CUTS: usize = 50;
 
-/// After how many bytes connections are cut, at other places for each seed.
+/// The numbers of bytes after which connections are cut, different for each seed.
 fn places(seed: u64) -> impl Iterator<Item = usize> {
     let mut random = seed;
     let rest = std::iter::repeat_with(move || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let number = usize::try_from(random >> 33).unwrap();
-        // HTTP/2 gives its readers whole frames of up to 16 KiB, so what is cut before one has passed is as if nothing
-        // had come.
+        // A reader of HTTP/2 gets whole frames of up to 16 KiB, so a cut within the first frame leaves no event.
         let least = if number.is_multiple_of(4) { 500 } else { 17_000 };
         least + number % 16_000
     });
-    // A stream whose task nobody was told cannot be taken up again, so the first has room for that.
+    // A stream whose task is not known cannot be resumed, so the first connection has room for the first event.
     std::iter::once(6_000).chain(rest).take(CUTS)
 }
 
-/// How a stream begins.
+/// The start of a stream.
 #[derive(Debug, Clone, Copy)]
 enum How {
     Sent,
@@ -52,7 +51,7 @@ async fn every_version_over_every_binding_sees_each_chunk_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_and_a_client_without_a_card_do_it_too() {
+async fn a_database_and_a_client_without_a_card_see_each_chunk_once() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path().join("tasks.db"), SqliteOptions::default()).await.unwrap();
     let address = serve_from(Arc::new(store) as Arc<dyn TaskStore>).await;
@@ -95,9 +94,9 @@ async fn run(way: Way, how: How, address: &str, seed: u64) {
     assert_eq!(proxy.cuts_left(), 0, "{name}: not all {CUTS} cuts came to pass");
 }
 
-/// An agent that has nothing to say for longer than a stream may be silent.
+/// An agent that is silent for longer than the limit of a stream.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silence_that_is_taken_for_a_cut_loses_nothing_over_any_binding() {
+async fn a_stall_loses_no_event_over_any_binding() {
     let store = Arc::new(MemoryStore::builder().keep_log(true).build());
     let address = &*serve_from(store).await;
     let runs = Way::all().into_iter().map(async |way| {
@@ -112,7 +111,7 @@ async fn silence_that_is_taken_for_a_cut_loses_nothing_over_any_binding() {
     join_all(runs).await;
 }
 
-/// The numbers of the chunks as they come. The task comes first, before there are any, and never again.
+/// The numbers of the chunks in their order. The task comes first and only once.
 async fn read(watch: &mut Watch, name: &str) -> Vec<usize> {
     let (mut seen, mut last, mut context) = (Vec::new(), None, None);
     while let Some(event) = watch.next().await {

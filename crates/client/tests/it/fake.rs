@@ -1,4 +1,4 @@
-//! An agent that answers as a test says, and remembers what it was asked.
+//! An agent with the answers of a test. The agent records its requests.
 
 use std::{
     fmt::Write as _,
@@ -15,7 +15,7 @@ use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
-/// A request as the agent saw it.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) method: String,
@@ -63,7 +63,7 @@ impl Fake {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The requests but for those for a card.
+    /// The requests, without the requests for a card.
     pub(crate) fn calls(&self) -> Vec<Seen> {
         self.seen().into_iter().filter(|seen| !seen.path.contains(".well-known")).collect()
     }
@@ -72,7 +72,7 @@ impl Fake {
         self.seen().iter().map(Seen::line).collect()
     }
 
-    /// A card whose only interface is here.
+    /// A card with this agent as the only interface.
     pub(crate) fn card(&self, binding: &str) -> Value {
         card(&[(&self.url, binding)])
     }
@@ -116,7 +116,7 @@ pub(crate) fn not_found() -> Response {
     status(404, "nothing here")
 }
 
-/// A stream of these events, each with its id, that ends in order or is cut off.
+/// A stream of these events with their ids. The stream ends normally or is cut.
 pub(crate) fn sse(events: &[(Option<u64>, Value)], is_whole: bool) -> Response {
     let mut body = String::new();
     for (id, event) in events {
@@ -128,8 +128,7 @@ pub(crate) fn sse(events: &[(Option<u64>, Value)], is_whole: bool) -> Response {
     answer("text/event-stream", body, is_whole)
 }
 
-/// An answer that ends in order or is cut off behind this: what was sent must be on its way before the connection is
-/// torn down.
+/// An answer that ends normally or is cut after `body`. The connection is closed only after the body was sent.
 pub(crate) fn answer(media_type: &'static str, body: impl Into<Bytes>, is_whole: bool) -> Response {
     let sent = stream::iter([Ok(body.into())]);
     let cut = stream::iter((!is_whole).then_some(())).then(async |()| {

@@ -1,4 +1,4 @@
-//! Which interface is used, and how each is spoken to.
+//! The choice of the interface, and the requests to each interface.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::fake::{Fake, card, ok, status, task};
 
 #[tokio::test]
-async fn an_interface_that_cannot_be_reached_gives_way_to_the_next() {
+async fn an_unreachable_interface_is_replaced_by_the_next() {
     let fake = Fake::start(|seen, fake| {
         if seen.path.contains(".well-known") {
             return ok(&card(&[("http://127.0.0.1:1", "JSONRPC"), (&fake.url, "HTTP+JSON")]));
@@ -33,7 +33,7 @@ async fn an_interface_that_cannot_be_reached_gives_way_to_the_next() {
 }
 
 #[tokio::test]
-async fn an_interface_that_answers_with_an_error_does_not() {
+async fn an_interface_that_answers_with_an_error_remains_in_use() {
     let fake = Fake::start(|seen, fake| {
         if seen.path.contains(".well-known") {
             return ok(&card(&[(&fake.url, "HTTP+JSON"), (&fake.url, "JSONRPC")]));
@@ -95,7 +95,7 @@ async fn a_pinned_version_is_sent_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_path_and_a_query_of_the_interface_survive() {
+async fn the_path_and_the_query_of_the_interface_remain() {
     let fake = Fake::start(|_, _| ok(&json!({"tasks": []}))).await;
     let client = Client::builder().endpoint(&format!("{}/a/b/?k=1", fake.url), Binding::HttpJson).unwrap();
     let request = nuncio_model::op::ListTasksRequest { page_size: Some(3), ..Default::default() };
@@ -110,7 +110,7 @@ async fn an_address_that_a_binding_cannot_have_is_refused() {
 }
 
 #[tokio::test]
-async fn any_card_is_read_and_the_newest_version_that_is_spoken_is_used() {
+async fn the_newest_common_version_of_any_card_is_used() {
     let fake = Fake::start(|seen, fake| match seen.path.as_str() {
         "/.well-known/agent.json" => {
             let mut card = fake.card("HTTP+JSON");
@@ -142,12 +142,12 @@ async fn a_pinned_version_never_falls_back() {
     assert_eq!(pinned.as_deref(), Some("1.0"));
     let offered = format!("`Fake` offers no interface of version 1.0, only JSONRPC 9.9 at {}", fake.url);
     assert!(error.to_string().starts_with(&offered), "{error}");
-    assert!(error.to_string().ends_with("; ask for one of these, or for none"), "{error}");
+    assert!(error.to_string().ends_with("; request one of these versions, or none"), "{error}");
 }
 
-/// `Major.Minor` is all that counts, so 1.1 is another version.
+/// Only `Major.Minor` counts, so 1.1 is another version.
 #[tokio::test]
-async fn no_mutual_version_is_told_from_a_card_without_anything_to_speak() {
+async fn a_missing_common_version_differs_from_a_missing_interface() {
     for (version, binding, is_version) in
         [("1.1", "JSONRPC", true), ("v1.0", "GRPC", true), ("2.0", "HTTP+JSON", true), ("1.0", "PIGEON", false)]
     {
@@ -166,7 +166,7 @@ async fn no_mutual_version_is_told_from_a_card_without_anything_to_speak() {
 }
 
 #[tokio::test]
-async fn a_pin_says_what_a_card_means_that_does_not_say_it() {
+async fn a_pin_decides_the_version_of_a_card_without_a_version() {
     let fake = Fake::start(|seen, fake| {
         if seen.path.contains(".well-known") {
             return ok(&json!({"name": "Old", "url": fake.url, "version": "1", "capabilities": {}, "skills": []}));
@@ -181,7 +181,7 @@ async fn a_pin_says_what_a_card_means_that_does_not_say_it() {
 }
 
 #[test]
-fn an_endpoint_has_the_version_that_was_asked_for() {
+fn an_endpoint_has_the_requested_version() {
     for version in Version::ALL {
         let endpoint = |binding| Client::builder().version(version.as_str()).endpoint("http://a.example", binding);
         let client = endpoint(Binding::JsonRpc).unwrap();
@@ -201,7 +201,7 @@ fn an_endpoint_has_the_version_that_was_asked_for() {
     }
 }
 
-/// Older cards: one of 0.3, and beside it one of 0.2 that authenticates as in 0.1.
+/// Two cards of an agent: a card of 0.3, and an older card of 0.2 with the authentication of 0.1.
 async fn with_an_older_card() -> Fake {
     Fake::start(|seen, fake| {
         let card = |version: &str| {
@@ -227,7 +227,7 @@ async fn with_an_older_card() -> Fake {
 }
 
 #[tokio::test]
-async fn a_pin_of_an_older_version_is_looked_for_in_the_older_card() {
+async fn a_pinned_older_version_is_found_in_the_older_card() {
     let fake = with_an_older_card().await;
     let agent = format!("{}/agents/old", fake.url);
     for (version, method) in [("0.3", "message/send"), ("0.2", "message/send"), ("0.1", "tasks/send")] {
@@ -238,7 +238,7 @@ async fn a_pin_of_an_older_version_is_looked_for_in_the_older_card() {
         assert_eq!(call.json()["method"], method);
         assert_eq!(call.path, if version == "0.3" { "/0.3.0" } else { "/0.2.6" });
     }
-    // Without a pin, the first card counts.
+    // Without a pinned version the first card counts.
     assert_eq!(Client::connect(&agent).await.unwrap().version(), Some(Version::V0_3));
     let error = Client::builder().version("1.0").connect(&agent).await.unwrap_err();
     let offered = format!("only JSONRPC 0.3.0 at {url}/0.3.0, JSONRPC 0.2.6 at {url}/0.2.6;", url = fake.url);

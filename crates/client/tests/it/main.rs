@@ -1,13 +1,12 @@
-//! The client against agents that behave, and agents that do not.
+//! The client with correct agents and with faulty agents.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod again;
+mod ambiguous;
 mod calls;
 mod credentials;
 mod cursor;
 mod cuts;
-mod doubt;
 mod fake;
 mod interfaces;
 mod matrix;
@@ -16,6 +15,7 @@ mod nesting;
 mod older;
 mod races;
 mod remote;
+mod resend;
 mod resolve;
 mod server;
 mod silence;

@@ -1,5 +1,5 @@
-//! Every operation in every version over every binding, from our client to our server; and every version with every
-//! other on one task. Each role alone, with a peer on the other side, is in `tests/peers/test_matrix.py`.
+//! Every operation in every version over every binding, from this client to this server; and every pair of versions on
+//! one task. `tests/peers/test_matrix.py` tests the client and the server with other implementations.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// All that there are.
+    /// All combinations.
     pub(crate) fn all() -> Vec<Self> {
         let has = |way: &Self| match way.binding {
             Binding::HttpJson => dialect(way.version).rest().is_some(),
@@ -32,7 +32,7 @@ impl Way {
         Version::ALL.iter().rev().flat_map(of).filter(has).collect()
     }
 
-    /// A client that goes this way and no other.
+    /// A client for only this version and binding.
     pub(crate) async fn client(self, address: &str) -> Client {
         let builder = Client::builder().prefer([self.binding]).version(self.version.as_str());
         let client = builder.credential(Credential::bearer("alices-secret")).connect(address).await;
@@ -42,7 +42,7 @@ impl Way {
         client
     }
 
-    /// What the version, or this binding of it, does not have.
+    /// Whether the version, or its binding, does not have the operation.
     fn lacks(self, operation: Method) -> bool {
         use Method as M;
         match self.version.as_str() {
@@ -95,7 +95,7 @@ async fn every_operation_in_every_version_over_every_binding() {
     assert!(wrong.is_empty(), "{matrix}\n{}", wrong.join("\n"));
 }
 
-/// Calls an operation, and checks all that it gives.
+/// Calls an operation and checks its result.
 async fn call(operation: Method, client: &Client) -> Outcome {
     match operation {
         Method::SendMessage => {
@@ -189,7 +189,7 @@ async fn a_task_of_one_version_is_read_watched_continued_and_canceled_in_every_o
             let client = other.client(&address).await;
 
             let parked = send(&made, "input").await.unwrap();
-            // The ids that clients of 0.1 make are theirs alone; others know the task by the server's.
+            // Only their own clients know the task ids of 0.1. Other clients use the id of the server.
             let id = if maker == other { parked.id.clone() } else { listed(&newest, &parked).await };
             let found = client.task(id.clone()).await.unwrap_or_else(|error| panic!("{pair}: {error}"));
             assert_eq!(found.state(), TaskState::InputRequired, "{pair}");
@@ -213,7 +213,7 @@ async fn a_task_of_one_version_is_read_watched_continued_and_canceled_in_every_o
     }
 }
 
-/// The id under which the server lists the one task of a context.
+/// The id of the only task of a context in the server's list.
 async fn listed(newest: &Client, task: &Task) -> TaskId {
     let of_context = ListTasksRequest { context_id: task.context_id.clone(), ..Default::default() };
     let page = newest.tasks(of_context).await.unwrap();
@@ -245,7 +245,7 @@ fn task(response: SendMessageResponse) -> Task {
     }
 }
 
-/// The task that a stream begins with.
+/// The first task of a stream.
 async fn task_of(watch: &mut Watch) -> Task {
     match &watch.next().await.unwrap().unwrap().response {
         StreamResponse::Task(task) => task.clone(),
@@ -253,7 +253,7 @@ async fn task_of(watch: &mut Watch) -> Task {
     }
 }
 
-/// The text of the artifact that comes over a stream, and how it ends.
+/// The text of the artifact in a stream, and the end of the stream.
 async fn read(watch: &mut Watch) -> (String, Option<End>) {
     let mut text = String::new();
     while let Some(event) = watch.next().await {

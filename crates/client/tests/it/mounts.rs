@@ -75,7 +75,7 @@ async fn each_agent_is_found_by_its_path_over_each_binding_and_version() {
 
 /// An agent has the same tasks by its path and by its tenant, and no tasks of another agent.
 #[tokio::test]
-async fn the_tasks_of_an_agent_are_its_own_on_all_ways() {
+async fn an_agent_has_the_same_tasks_by_path_and_tenant() {
     let address = serve([Mount::tenant("one", engine("one")), Mount::tenant("two", engine("two"))]).await;
     for name in ["one", "two"] {
         let mut seen = Vec::new();
@@ -107,7 +107,7 @@ async fn without_an_agent_at_the_root_a_call_must_name_one() {
 }
 
 #[tokio::test]
-async fn a_host_has_agents_of_its_own() {
+async fn each_host_has_its_own_agents() {
     let address = serve([Mount::root(engine("others")), Mount::root(engine("local")).with_host("localhost")]).await;
     let port = address.rsplit_once(':').unwrap().1;
     for (reference, name) in [(format!("http://localhost:{port}"), "local"), (address.clone(), "others")] {

@@ -1,5 +1,5 @@
-//! Data that nests too deep is refused in every version over every binding, in its words; what does not is read over
-//! each.
+//! Data that nests too deep is refused in every version over every binding, in the error format of the version. Other
+//! data is accepted.
 
 use nuncio_client::{Binding, Client};
 use nuncio_model::{
@@ -21,7 +21,7 @@ async fn send(client: &Client, levels: usize) -> Result<SendMessageResponse, nun
     client.send(SendMessageRequest::new(message(levels)).with_configuration(configuration)).await
 }
 
-/// What the field is called.
+/// The name of the field.
 fn field(way: Way) -> &'static str {
     match (way.version, way.binding) {
         (Version::V1_0, _) | (_, Binding::JsonRpc) => "message.parts[1].data",
@@ -30,7 +30,7 @@ fn field(way: Way) -> &'static str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_nests_too_deep_is_refused_and_what_does_not_is_kept() {
+async fn deeply_nested_data_is_refused_and_other_data_is_kept() {
     let address = serve().await;
     for maker in Way::all() {
         let client = maker.client(&address).await;

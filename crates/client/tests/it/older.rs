@@ -23,7 +23,7 @@ fn task() -> Value {
 }
 
 #[tokio::test]
-async fn what_is_sent_and_read_is_of_0_3() {
+async fn requests_and_answers_have_the_format_of_0_3() {
     let fake = Fake::start(|_, _| ok(&json!({"jsonrpc": "2.0", "id": 1, "result": task()}))).await;
     let client = client(&fake, "0.3", "/");
     let SendMessageResponse::Task(sent) = client.send("hello").await.unwrap() else { panic!("not a task") };
@@ -39,7 +39,7 @@ async fn what_is_sent_and_read_is_of_0_3() {
 }
 
 #[tokio::test]
-async fn the_extended_card_of_0_2_is_beside_the_address() {
+async fn the_extended_card_of_0_2_is_at_its_own_path() {
     for (path, seen) in
         [("/", "/agent/authenticatedExtendedCard"), ("/a2a/rpc", "/a2a/agent/authenticatedExtendedCard")]
     {
@@ -57,7 +57,7 @@ async fn the_extended_card_of_0_2_is_beside_the_address() {
 }
 
 #[tokio::test]
-async fn what_is_refused_in_the_place_of_the_first_event_is_refused() {
+async fn an_error_in_place_of_the_first_event_is_the_error_of_the_call() {
     let refusal = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32004, "message": "no streams"}});
     for version in ["0.3", "0.2"] {
         let refused = refusal.clone();
@@ -112,7 +112,7 @@ async fn a_webhook_that_is_refused_in_both_forms_is_refused_for_the_first_reason
 }
 
 #[tokio::test]
-async fn an_answer_without_a_result_is_one_to_what_has_none() {
+async fn an_answer_without_a_result_is_accepted_for_operations_without_a_result() {
     for version in ["1.0", "0.3", "0.2"] {
         let fake = Fake::start(|_, _| ok(&json!({"jsonrpc": "2.0", "id": 1}))).await;
         let client = client(&fake, version, "/");
@@ -123,7 +123,7 @@ async fn an_answer_without_a_result_is_one_to_what_has_none() {
 }
 
 #[tokio::test]
-async fn a_task_without_an_id_is_no_answer() {
+async fn a_task_without_an_id_is_an_error() {
     for (version, binding, answer) in [
         ("1.0", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
         ("0.3", Binding::JsonRpc, json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
@@ -138,7 +138,7 @@ async fn a_task_without_an_id_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_state_that_is_not_known_ends_a_stream_by_the_agents_word() {
+async fn an_unknown_state_ends_a_stream_if_marked_as_last() {
     let status = json!({"state": "pondering"});
     for (version, event) in [
         ("0.3", json!({"kind": "status-update", "taskId": "t1", "contextId": "c1", "status": status, "final": true})),
@@ -159,7 +159,7 @@ async fn a_state_that_is_not_known_ends_a_stream_by_the_agents_word() {
 }
 
 #[tokio::test]
-async fn a_stream_of_nothing_is_an_error_and_stays_at_its_end() {
+async fn an_empty_stream_is_an_error_and_stays_ended() {
     for version in ["1.0", "0.3", "0.2", "0.1"] {
         let fake = Fake::start(|seen, _| match seen.json()["method"].as_str() {
             Some("tasks/get" | "GetTask") => {
@@ -184,7 +184,7 @@ async fn a_stream_of_nothing_is_an_error_and_stays_at_its_end() {
 }
 
 #[tokio::test]
-async fn numbers_that_are_those_of_a_clock_hide_no_event() {
+async fn timestamps_as_event_numbers_hide_no_event() {
     for version in ["1.0", "0.3"] {
         for numbers in [[10, 20, 20, 20, 30], [1, 1, 1, 1, 1], [5, 4, 3, 2, 1]] {
             let fake = Fake::start(move |_, _| {
@@ -231,7 +231,7 @@ async fn numbers_that_are_those_of_a_clock_hide_no_event() {
 }
 
 #[tokio::test]
-async fn an_agent_that_says_the_same_again_and_again_is_not_asked_for_ever() {
+async fn an_agent_that_repeats_the_same_events_is_not_asked_without_end() {
     for version in ["0.3", "0.1"] {
         let fake = Fake::start(move |seen, _| {
             let working = json!({"state": "working"});
@@ -262,7 +262,7 @@ async fn an_agent_that_says_the_same_again_and_again_is_not_asked_for_ever() {
                 Err(error) => break error,
             }
         };
-        assert!(error.to_string().contains("cannot be taken up again"), "{error}");
+        assert!(error.to_string().contains("cannot be resumed"), "{error}");
         assert_eq!(watch.end(), Some(End::Lost));
     }
 }

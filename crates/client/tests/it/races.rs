@@ -1,4 +1,4 @@
-//! What races between clients and a server, over each binding, on each store.
+//! Races between clients and a server, over each binding and on each store.
 
 use std::{sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ async fn begin(client: &Client, words: &str) -> Task {
     }
 }
 
-/// Reads a stream to its end, of which there is one.
+/// Reads a stream to its end.
 async fn end_of(mut watch: Watch) -> End {
     let mut ends = 0;
     while let Some(event) = watch.next().await {
@@ -77,7 +77,7 @@ fn kind(error: &ClientError) -> ErrorKind {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_agents_that_are_done_at_once_are_seen_to_their_end() {
+async fn a_thousand_concurrent_tasks_are_watched_to_their_end() {
     const DONE: End = End::Terminal(TaskState::Completed);
     for Site { clients, .. } in &sites().await {
         let streaming = async |client: &Client| {
@@ -103,7 +103,7 @@ async fn a_thousand_agents_that_are_done_at_once_are_seen_to_their_end() {
             assert_eq!(last, Some(TaskState::Completed));
         };
         let rounds = async {
-            // A thousand over both stores.
+            // A thousand in total for both stores.
             for _ in 0..=1_000 / 24 {
                 let clients = clients.iter().cycle().take(12);
                 join_all(clients.map(async |client| {
@@ -117,7 +117,7 @@ async fn a_thousand_agents_that_are_done_at_once_are_seen_to_their_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_cancels_against_a_completion_are_told_the_same() {
+async fn a_hundred_concurrent_cancels_see_the_same_outcome() {
     for Site { clients, .. } in &sites().await {
         for round in 0..10 {
             let task = begin(&clients[0], &format!("slow 0.0{round}")).await;
@@ -144,11 +144,11 @@ async fn a_hundred_cancels_against_a_completion_are_told_the_same() {
     }
 }
 
-/// How long a reader stalls, at least.
+/// The shortest pause of the slow reader.
 const STALL: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_stalls_for_ten_seconds_holds_up_nobody() {
+async fn a_slow_reader_does_not_delay_other_readers() {
     let sites = sites().await;
     let runs = sites.iter().zip([Binding::JsonRpc, Binding::Grpc]).map(async |(site, binding)| {
         let proxy = Proxy::start(&*site.address).unwrap();
@@ -159,17 +159,18 @@ async fn a_reader_that_stalls_for_ten_seconds_holds_up_nobody() {
         let mut stalled = through.watch(task.id.clone()).await.unwrap();
         stalled.next().await.unwrap().unwrap();
         proxy.set(|faults| faults.holds = true);
-        // It stalls until all others have seen the end: if they waited for it, this would never be over.
+        // The reader pauses until all other readers have seen the end. If they waited for this reader, the test would
+        // not end.
         let others = join_all((0..2).map(async |_| chunks_of(direct.watch(task.id.clone()).await.unwrap()).await));
         assert_eq!(futures_util::join!(others, tokio::time::sleep(STALL)).0, [5_000, 5_000]);
         proxy.heal();
-        // Its events are in the store, or else the task is, as it ended.
+        // The store has the events, or the ended task.
         assert_eq!(chunks_of(stalled).await, 5_000);
     });
     within(180, join_all(runs)).await;
 }
 
-/// How many chunks a stream tells of, to its end.
+/// The number of chunks in a stream.
 async fn chunks_of(mut watch: Watch) -> usize {
     let mut count = 0;
     while let Some(event) = watch.next().await {

@@ -34,7 +34,7 @@ async fn a_remote_agent_is_served_over_all_bindings_and_versions() {
     for way in Way::all() {
         let client = way.client(&address).await;
         if way.version == Version::V0_1 {
-            // Such a client chooses the ids of its tasks, and the remote agent does so, too.
+            // Clients of 0.1 choose the ids of their tasks, but the remote agent also chooses ids.
             let refused = client.send("echo hi").await.unwrap_err();
             assert_eq!(refused.as_agent_error().map(nuncio_model::Error::kind), Some(ErrorKind::UnsupportedOperation));
             continue;
@@ -94,7 +94,7 @@ async fn a_stream_through_a_server_resumes_after_the_last_event() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_resume_is_not_served_as_one_that_does() {
+async fn a_remote_agent_without_resume_is_served_without_resume() {
     let client = Client::connect(upstream().await.as_str()).await.unwrap();
     let mut card = nuncio_model::AgentCard::clone(&client.card().unwrap());
     card.capabilities.extensions.clear();

@@ -1,4 +1,4 @@
-//! From a reference to a card.
+//! The way from a reference to a card.
 
 use axum::response::IntoResponse as _;
 use http::header;
@@ -12,7 +12,7 @@ async fn resolve(text: &str) -> Result<nuncio_client::Resolved, ClientError> {
 }
 
 #[tokio::test]
-async fn a_card_is_found_wherever_it_may_be() {
+async fn a_card_is_found_at_every_location() {
     for place in [
         "/weather/card",
         "/weather/card/.well-known/agent-card.json",
@@ -30,7 +30,7 @@ async fn a_card_is_found_wherever_it_may_be() {
 }
 
 #[tokio::test]
-async fn the_error_names_all_that_was_tried() {
+async fn the_error_names_all_tried_locations() {
     let fake = Fake::start(|seen, _| match seen.path.as_str() {
         "/x" => status(200, "<html>"),
         "/.well-known/agent.json" => status(403, ""),
@@ -45,14 +45,14 @@ async fn the_error_names_all_that_was_tried() {
 }
 
 #[tokio::test]
-async fn a_document_is_not_looked_for_elsewhere() {
+async fn a_document_url_has_only_one_location() {
     let fake = Fake::start(|_, _| not_found()).await;
     resolve(&format!("{}/a/card.json", fake.url)).await.unwrap_err();
     assert_eq!(fake.lines(), ["GET /a/card.json"]);
 }
 
 #[tokio::test]
-async fn a_card_that_cannot_be_used_is_told_from_none() {
+async fn an_unusable_card_differs_from_a_missing_card() {
     for (card, reason) in [
         (json!({"name": 7}), "name"),
         (json!({"name": "x"}), "neither supportedInterfaces nor url"),
@@ -66,7 +66,7 @@ async fn a_card_that_cannot_be_used_is_told_from_none() {
 }
 
 #[tokio::test]
-async fn what_is_no_card_where_one_should_be_is_a_bad_one() {
+async fn an_invalid_document_at_a_json_url_is_an_error() {
     for (body, reason) in
         [("[]", "it is not a JSON object"), ("<html>", "it is not a JSON object"), ("{", "it is not JSON: EOF")]
     {
@@ -88,7 +88,7 @@ async fn what_is_no_card_where_one_should_be_is_a_bad_one() {
 }
 
 #[tokio::test]
-async fn a_bad_card_gives_way_to_a_good_one() {
+async fn a_valid_card_has_precedence_over_an_invalid_card() {
     let fake = Fake::start(|seen, fake| match seen.path.as_str() {
         "/.well-known/agent.json" => ok(&fake.card("JSONRPC")),
         _ => status(200, "<html>"),
@@ -99,14 +99,14 @@ async fn a_bad_card_gives_way_to_a_good_one() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_there_is_unreachable() {
+async fn a_missing_host_is_unreachable() {
     let error = resolve("127.0.0.1:1").await.unwrap_err();
     assert!(matches!(error, ClientError::Transport(Failure::Unreachable { .. })), "{error:?}");
     assert_eq!(error.to_string(), "cannot connect to http://127.0.0.1:1: connection refused");
 }
 
 #[tokio::test]
-async fn plain_http_where_tls_was_wanted_is_told() {
+async fn plain_http_on_a_tls_url_is_reported() {
     let fake = Fake::start(|_, _| not_found()).await;
     let error = resolve(&fake.url.replace("http:", "https:")).await.unwrap_err();
     assert!(matches!(error, ClientError::Transport(Failure::Tls { .. })), "{error:?}");
@@ -114,7 +114,7 @@ async fn plain_http_where_tls_was_wanted_is_told() {
 }
 
 #[tokio::test]
-async fn a_card_is_kept_as_long_as_the_agent_allows() {
+async fn a_card_is_cached_as_long_as_the_agent_allows() {
     let fake = Fake::start(|seen, fake| {
         if seen.header("if-none-match") == "\"1\"" {
             return status(304, "");
@@ -137,7 +137,7 @@ async fn a_card_is_kept_as_long_as_the_agent_allows() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_but_not_for_ever() {
+async fn redirects_are_followed_up_to_the_limit() {
     let fake = Fake::start(|seen, fake| match seen.path.as_str() {
         "/.well-known/agent-card.json" => (http::StatusCode::FOUND, [(header::LOCATION, "/moved")]).into_response(),
         "/moved" => ok(&fake.card("JSONRPC")),
@@ -150,7 +150,7 @@ async fn redirects_are_followed_but_not_for_ever() {
 }
 
 #[tokio::test]
-async fn a_file_is_a_card_too() {
+async fn a_file_can_be_a_card() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("card.json");
     let fake = Fake::start(|_, _| ok(&json!({"jsonrpc": "2.0", "id": 1, "result": null}))).await;
@@ -164,7 +164,7 @@ async fn a_file_is_a_card_too() {
 }
 
 #[tokio::test]
-async fn what_streams_is_no_card() {
+async fn an_event_stream_is_not_a_card() {
     let fake = Fake::start(|seen, fake| match seen.path.as_str() {
         "/rpc" => crate::fake::sse(&[(None, json!({}))], true),
         "/.well-known/agent-card.json" => ok(&fake.card("JSONRPC")),
@@ -175,7 +175,7 @@ async fn what_streams_is_no_card() {
 }
 
 #[tokio::test]
-async fn json_that_is_no_card_does_not_hide_the_card() {
+async fn other_json_does_not_hide_the_card() {
     for other in
         [json!({"status": "ok"}), json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "no"}})]
     {
@@ -197,7 +197,7 @@ async fn json_that_is_no_card_does_not_hide_the_card() {
 }
 
 #[tokio::test]
-async fn a_card_that_wants_credentials_is_told_from_none() {
+async fn a_card_behind_credentials_differs_from_a_missing_card() {
     let fake = Fake::start(|seen, _| match seen.path.as_str() {
         "/.well-known/agent-card.json" => status(401, ""),
         _ => not_found(),

@@ -13,7 +13,7 @@ use nuncio_model::{
 use nuncio_server::Server;
 use nuncio_wire::{Version, Versions};
 
-/// Serves the demo agent until the test ends; gives its address.
+/// Serves the demo agent until the test ends; returns the address.
 pub(crate) async fn serve() -> String {
     serve_from(Arc::new(MemoryStore::default())).await
 }
@@ -36,9 +36,9 @@ pub(crate) async fn serve_from(store: Arc<dyn TaskStore>) -> String {
     address
 }
 
-/// Every choice of versions to serve has a card for each of them, over each binding that it has.
+/// For every selection of versions, the server has a card for each version over each of its bindings.
 #[tokio::test]
-async fn each_version_that_is_served_can_be_asked_for() {
+async fn each_served_version_can_be_requested() {
     let all = Version::ALL;
     for choice in 1..1_u32 << all.len() {
         let is_chosen = |at: usize| choice & 1 << at != 0;
@@ -57,7 +57,7 @@ async fn each_version_that_is_served_can_be_asked_for() {
                         assert_eq!(client.version(), Some(*version));
                         match client.send("echo hi").await {
                             Ok(answer) => assert_eq!(task(answer).state(), TaskState::Completed),
-                            // A card of 0.1 does not say which version it is of, so the agent has to.
+                            // A card of 0.1 does not declare its version, so the client asks the agent.
                             Err(error) => {
                                 assert!(chosen == [Version::V0_1] && !chosen.contains(version), "{version}: {error}");
                             }
@@ -75,7 +75,7 @@ fn builder(binding: Binding) -> ClientBuilder {
     Client::builder().prefer([binding]).credential(Credential::bearer("alices-secret"))
 }
 
-/// The same over each binding.
+/// Runs a test over each binding.
 async fn over_each(test: impl AsyncFn(Client)) {
     for binding in Binding::ALL {
         let client = builder(binding).connect(serve().await).await.unwrap();
@@ -92,7 +92,7 @@ fn task(response: SendMessageResponse) -> nuncio_model::Task {
 }
 
 #[tokio::test]
-async fn all_eleven_operations() {
+async fn all_eleven_operations_work_over_each_binding() {
     over_each(async |client| {
         let done = task(client.send("echo héllo ✓").await.unwrap());
         assert_eq!((done.state(), done.artifacts[0].text().as_ref()), (TaskState::Completed, "héllo ✓"));
@@ -130,7 +130,7 @@ async fn all_eleven_operations() {
 }
 
 #[tokio::test]
-async fn a_stream_is_whole_and_in_order() {
+async fn a_stream_is_complete_and_in_order() {
     over_each(async |client| {
         let mut watch = client.send_stream("stream 2000").await.unwrap();
         let (mut text, mut events) = (String::new(), 0);
@@ -174,7 +174,7 @@ async fn messages_of_many_megabytes_go_both_ways() {
 }
 
 #[tokio::test]
-async fn a_task_that_goes_on_is_polled_to_its_end() {
+async fn a_running_task_is_polled_to_its_end() {
     over_each(async |client| {
         let configuration = SendMessageConfiguration { return_immediately: true, ..Default::default() };
         let request = SendMessageRequest::new(Message::user("slow 0.2")).with_configuration(configuration);
@@ -191,7 +191,7 @@ async fn a_task_that_goes_on_is_polled_to_its_end() {
     .await;
 }
 
-/// What `stream N` writes.
+/// The output of `stream N`.
 pub(crate) fn chunks(count: u32) -> String {
     (1..=count).fold(String::new(), |text, number| text + &format!("chunk {number}\n"))
 }

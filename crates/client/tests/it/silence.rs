@@ -1,4 +1,4 @@
-//! Peers that take a request and say nothing, and those that only take their time.
+//! Peers that accept a request and send nothing, and slow peers.
 
 use std::{future::pending, io, time::Duration};
 
@@ -19,10 +19,10 @@ use crate::fake::{Fake, ok, sse, status, status_event, task, task_event};
 
 const SHORT: Duration = Duration::from_millis(100);
 
-/// Longer than what is short.
+/// Longer than the short limits.
 const LONG: Duration = Duration::from_millis(400);
 
-/// Does not wait for anything but what is set.
+/// Only the limits that a test sets.
 fn patient() -> Timeouts {
     Timeouts::default().with_answer(None)
 }
@@ -39,7 +39,7 @@ fn is_late<T>(outcome: &Result<T, ClientError>) -> bool {
     matches!(outcome, Err(ClientError::Transport(Failure::TimedOut { after: SHORT, .. })))
 }
 
-/// An agent that answers like this.
+/// An agent with this answer.
 async fn serve<F: Future<Output = Response> + Send>(
     answer: impl Fn(Request) -> F + Clone + Send + Sync + 'static,
 ) -> String {
@@ -49,14 +49,14 @@ async fn serve<F: Future<Output = Response> + Send>(
     url
 }
 
-/// The head of an answer, and this after a while.
+/// The head of an answer, and this body after some time.
 fn slow(body: impl Future<Output = Value> + Send + 'static) -> Response {
     let body = stream::once(body).map(|body| Ok::<_, io::Error>(body.to_string()));
     ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(body)).into_response()
 }
 
 #[tokio::test]
-async fn a_stream_that_does_not_begin_is_given_up_over_every_binding() {
+async fn a_stream_that_does_not_begin_times_out_over_every_binding() {
     let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", mute.local_addr().unwrap());
     for binding in Binding::ALL {
@@ -72,7 +72,7 @@ async fn a_stream_that_does_not_begin_is_given_up_over_every_binding() {
 }
 
 #[tokio::test]
-async fn attempts_that_nobody_answers_are_counted() {
+async fn unanswered_attempts_are_counted() {
     let (subscribed, mut subscriptions) = mpsc::unbounded_channel();
     let url = serve(move |request| {
         let subscribed = subscribed.clone();
@@ -101,7 +101,7 @@ async fn attempts_that_nobody_answers_are_counted() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream_is_not_waited_for_without_end() {
+async fn a_slow_answer_without_a_stream_times_out() {
     let url = serve(|_| async { slow(pending()) }).await;
     for binding in [Binding::JsonRpc, Binding::HttpJson] {
         let client = client(&url, binding, patient().with_answer(SHORT));
@@ -112,7 +112,7 @@ async fn an_answer_that_is_no_stream_is_not_waited_for_without_end() {
 }
 
 #[tokio::test]
-async fn an_agent_that_begins_its_stream_with_its_first_word_is_waited_for() {
+async fn an_agent_may_begin_its_stream_with_its_first_event() {
     let url = serve(|_| async {
         sleep(LONG).await;
         sse(&[(None, task_event("TASK_STATE_COMPLETED"))], true)
@@ -123,9 +123,9 @@ async fn an_agent_that_begins_its_stream_with_its_first_word_is_waited_for() {
     assert!(within(watch.next()).await.unwrap().is_ok());
 }
 
-/// A stream of 0.3 need not begin with the task.
+/// A stream of 0.3 can start without the task.
 #[tokio::test]
-async fn an_older_agent_may_have_nothing_to_say_when_it_is_subscribed_to() {
+async fn a_subscription_to_an_older_agent_may_begin_silently() {
     let url = serve(|request| async {
         let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
         let call: Value = serde_json::from_slice(&body).unwrap();
@@ -145,7 +145,7 @@ async fn an_older_agent_may_have_nothing_to_say_when_it_is_subscribed_to() {
 }
 
 #[tokio::test]
-async fn silence_within_what_is_no_stream_is_none_of_a_stream() {
+async fn silence_within_a_plain_answer_is_not_a_stalled_stream() {
     let url = serve(|_| async {
         slow(async {
             sleep(LONG).await;
@@ -157,9 +157,9 @@ async fn silence_within_what_is_no_stream_is_none_of_a_stream() {
     within(client.send("hi")).await.unwrap();
 }
 
-/// `grpc-timeout` is for a whole call.
+/// `grpc-timeout` limits a whole call.
 #[tokio::test]
-async fn an_agent_is_not_told_to_end_a_stream() {
+async fn streams_have_no_grpc_timeout() {
     let fake = Fake::start(|_, _| status(503, "")).await;
     let client = client(&fake.url, Binding::Grpc, Timeouts::default());
     client.call(GetTaskRequest::new("t1")).await.unwrap_err();
@@ -169,7 +169,7 @@ async fn an_agent_is_not_told_to_end_a_stream() {
     assert_eq!(limits, ["60000000u", "", ""]);
 }
 
-/// A stream of these events, and nothing more but comments, where it has those.
+/// A stream of these events, then only comments if `comments`, else silence.
 fn open_end(events: &[Value], comments: bool) -> Response {
     let first = events.iter().fold(String::new(), |text, event| format!("{text}data: {event}\n\n"));
     let ticks = stream::unfold((), move |()| async move {
@@ -200,7 +200,7 @@ async fn states(watch: &mut nuncio_client::Watch) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_stream_that_stalls_is_taken_up_until_there_is_news_and_says_nothing_twice() {
+async fn a_stalled_stream_resumes_until_new_events_arrive_without_duplicates() {
     let fake = Fake::start(|_, fake| {
         let subscriptions = fake.calls().iter().filter(|seen| seen.path == "/tasks/t1:subscribe").count();
         match (fake.calls().len(), subscriptions) {
@@ -211,7 +211,7 @@ async fn a_stream_that_stalls_is_taken_up_until_there_is_news_and_says_nothing_t
     })
     .await;
     let mut reconnect = Reconnect::default();
-    // As many as it takes, and no more: silence of a stream that goes on is no failure.
+    // The exact number of attempts: silence of a stream that makes progress is not a failure.
     (reconnect.attempts, reconnect.first_delay) = (4, Duration::from_millis(5));
     let builder = Client::builder().reconnect(reconnect).timeouts(stalling());
     let mut watch = builder.endpoint(&fake.url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
@@ -220,7 +220,7 @@ async fn a_stream_that_stalls_is_taken_up_until_there_is_news_and_says_nothing_t
 }
 
 #[tokio::test]
-async fn comments_keep_a_stream_and_a_slow_beginning_is_no_stall() {
+async fn comments_prevent_a_stall_and_a_slow_start_is_not_a_stall() {
     let url = serve(|request| async move {
         if request.uri().path() != "/message:stream" {
             return status(404, "nobody is to come again");
@@ -236,7 +236,7 @@ async fn comments_keep_a_stream_and_a_slow_beginning_is_no_stall() {
 }
 
 #[tokio::test]
-async fn what_brings_nothing_is_given_up_when_patience_ends() {
+async fn attempts_without_progress_end_at_the_time_limit() {
     let (subscribed, mut subscriptions) = mpsc::unbounded_channel();
     let url = serve(move |request| {
         let subscribed = subscribed.clone();
@@ -263,7 +263,7 @@ async fn what_brings_nothing_is_given_up_when_patience_ends() {
 }
 
 #[tokio::test]
-async fn a_task_whose_streams_tell_nothing_is_looked_at() {
+async fn a_task_with_silent_streams_is_read() {
     let fake = Fake::start(|seen, fake| match seen.path.as_str() {
         "/message:stream" => open_end(&[task_event("TASK_STATE_WORKING")], false),
         "/tasks/t1:subscribe" => open_end(&[], false),

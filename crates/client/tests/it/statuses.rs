@@ -1,4 +1,4 @@
-//! Errors of JSON-RPC that come with an HTTP status that says more than their code.
+//! Errors of JSON-RPC with an HTTP status that is more precise than their code.
 
 use axum::response::IntoResponse as _;
 use http::{StatusCode, header};
@@ -26,13 +26,13 @@ async fn refused(code: u16, error: Value, streams: bool) -> Error {
 }
 
 #[tokio::test]
-async fn the_status_of_http_is_not_lost_in_json_rpc() {
+async fn the_http_status_counts_in_json_rpc() {
     for (status, code, kind) in [
         (401, -32000, ErrorKind::Unauthenticated),
         (403, -32003, ErrorKind::PermissionDenied),
         (429, -32000, ErrorKind::ResourceExhausted),
         (503, -32603, ErrorKind::Unavailable),
-        // A status that says nothing more leaves the code its meaning.
+        // A status without more facts does not change the kind of the code.
         (400, -32003, ErrorKind::PushNotificationNotSupported),
         (500, -32001, ErrorKind::TaskNotFound),
     ] {
@@ -46,7 +46,7 @@ async fn the_status_of_http_is_not_lost_in_json_rpc() {
 }
 
 #[tokio::test]
-async fn a_reason_says_more_than_the_status() {
+async fn a_reason_has_precedence_over_the_status() {
     let reason = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "TASK_NOT_FOUND",
         "domain": "a2a-protocol.org"}]);
     let error = refused(403, json!({"code": -32001, "message": "no", "data": reason}), false).await;
@@ -84,7 +84,7 @@ async fn a_404_of_0_3_that_names_a_task_is_about_the_task() {
 }
 
 #[tokio::test]
-async fn an_empty_stream_is_told_from_an_answer_that_cannot_be_read() {
+async fn an_empty_stream_differs_from_an_unreadable_answer() {
     for binding in [Binding::JsonRpc, Binding::HttpJson] {
         for media_type in ["text/event-stream", "application/json"] {
             let fake =

@@ -1,4 +1,4 @@
-//! Over TLS: a certificate that is trusted, and one that is not.
+//! TLS with a trusted certificate, and with an untrusted certificate.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -21,7 +21,7 @@ const AUTHORITY: &[u8] = include_bytes!("tls/ca.pem");
 const CERTIFICATE: &[u8] = include_bytes!("tls/leaf.pem");
 const KEY: &[u8] = include_bytes!("tls/key.pem");
 
-/// Accepts connections with TLS on them.
+/// Accepts connections over TLS.
 struct Listener {
     tcp: TcpListener,
     tls: TlsAcceptor,
@@ -34,7 +34,7 @@ impl axum::serve::Listener for Listener {
     async fn accept(&mut self) -> (Self::Io, SocketAddr) {
         loop {
             let (stream, peer) = self.tcp.accept().await.unwrap();
-            // A client that does not trust us is gone here.
+            // A client that does not trust the certificate closes the connection here.
             if let Ok(stream) = self.tls.accept(stream).await {
                 return (stream, peer);
             }
@@ -46,7 +46,7 @@ impl axum::serve::Listener for Listener {
     }
 }
 
-/// Serves the demo agent over TLS until the test ends; gives its URL.
+/// Serves the demo agent over TLS until the test ends; returns the URL.
 async fn serve() -> String {
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://localhost:{}", tcp.local_addr().unwrap().port());
@@ -74,7 +74,7 @@ async fn serve() -> String {
 }
 
 #[tokio::test]
-async fn a_certificate_of_a_trusted_authority_is_taken() {
+async fn a_certificate_of_a_trusted_authority_is_accepted() {
     let url = serve().await;
     for binding in Binding::ALL {
         let mut settings = HttpSettings::default();
@@ -86,7 +86,7 @@ async fn a_certificate_of_a_trusted_authority_is_taken() {
 }
 
 #[tokio::test]
-async fn any_other_is_refused_unless_told_otherwise() {
+async fn an_untrusted_certificate_is_refused_unless_insecure() {
     let url = serve().await;
     let error = Client::connect(&url).await.unwrap_err();
     assert!(matches!(error, ClientError::Transport(Failure::Tls { .. })), "{error:?}");
@@ -103,7 +103,7 @@ async fn any_other_is_refused_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn an_authority_that_cannot_be_read_is_no_word_of_the_agents() {
+async fn an_unreadable_authority_is_a_setup_error() {
     let mut settings = HttpSettings::default();
     settings.authorities.push(b"-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n".to_vec());
     for binding in Binding::ALL {

@@ -1,4 +1,4 @@
-//! Cards that do not tell whether the agent speaks 1.0 or 0.3.
+//! Cards that fit 1.0 and 0.3.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fake::{Fake, ok};
 
-/// The two kinds of such cards: an interface without a version, and a version of 1.0 beside a bare `url`.
+/// The two kinds of such cards: an interface without a version, and a version of 1.0 with only `url`.
 fn cards(url: &str) -> [Value; 2] {
     let common = json!({"name": "a", "description": "b", "version": "1", "capabilities": {"streaming": true},
         "defaultInputModes": [], "defaultOutputModes": [], "skills": []});
@@ -20,7 +20,7 @@ fn cards(url: &str) -> [Value; 2] {
     [unsaid, wrong]
 }
 
-/// An agent with one of these cards that speaks one version.
+/// An agent with one of these cards, and one version.
 async fn agent(card: usize, speaks: &'static str) -> Fake {
     Fake::start(move |seen, fake| {
         if seen.path.contains(".well-known") {
@@ -47,7 +47,7 @@ fn methods(fake: &Fake) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn such_an_agent_is_called_in_0_3_where_it_does_not_know_1_0() {
+async fn an_agent_that_does_not_know_1_0_is_called_in_0_3() {
     for card in [0, 1] {
         let fake = agent(card, "0.3").await;
         let told: Arc<Mutex<Vec<Version>>> = Arc::default();
@@ -65,7 +65,7 @@ async fn such_an_agent_is_called_in_0_3_where_it_does_not_know_1_0() {
 }
 
 #[tokio::test]
-async fn one_that_knows_1_0_or_neither_is_asked_no_more_than_that() {
+async fn an_agent_that_knows_1_0_or_neither_gets_no_further_calls() {
     for card in [0, 1] {
         let fake = agent(card, "1.0").await;
         let client = Client::connect(fake.url.as_str()).await.unwrap();
@@ -80,7 +80,7 @@ async fn one_that_knows_1_0_or_neither_is_asked_no_more_than_that() {
 }
 
 #[tokio::test]
-async fn a_pin_is_taken() {
+async fn a_pinned_version_decides() {
     for card in [0, 1] {
         let fake = agent(card, "0.3").await;
         let client = Client::builder().version("0.3").connect(fake.url.as_str()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Agents that speak of a state that nobody knows: the client says so at once, and waits for nothing.
+//! Agents with an unknown state of a task: the client reports the state and does not wait.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn soon<T>(waits: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_state_that_is_not_known_in_1_0_makes_nobody_wait() {
+async fn an_unknown_state_of_1_0_does_not_block() {
     let status = json!({"state": "TASK_STATE_PONDERING"});
     let plain = json!({"id": "t1", "contextId": "c1", "status": status});
     let fake = Fake::start(move |seen, _| {
@@ -50,7 +50,7 @@ async fn a_state_that_is_not_known_in_1_0_makes_nobody_wait() {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_behind_a_state_that_is_not_known() {
+async fn a_stream_continues_after_an_unknown_state() {
     let event =
         |state: &str| answer(&json!({"statusUpdate": {"taskId": "t1", "contextId": "c1", "status": {"state": state}}}));
     let working = json!({"id": "t1", "contextId": "c1", "status": {"state": "TASK_STATE_WORKING"}});
@@ -72,7 +72,7 @@ async fn a_stream_goes_on_behind_a_state_that_is_not_known() {
 }
 
 #[tokio::test]
-async fn a_task_before_1_0_whose_state_is_not_known_is_not_waited_for() {
+async fn an_unknown_state_before_1_0_ends_the_wait() {
     for version in ["0.3", "0.2", "0.1"] {
         for state in [json!("unknown"), json!("pondering"), json!(""), json!(null)] {
             let task =
@@ -87,9 +87,9 @@ async fn a_task_before_1_0_whose_state_is_not_known_is_not_waited_for() {
     }
 }
 
-/// It is neither an end nor an interruption, and a state that is left out is the same.
+/// An unknown state of 1.0 is neither an end nor an interruption. A missing state means the same.
 #[tokio::test]
-async fn a_task_of_1_0_without_a_state_is_asked_on_about_and_its_stream_goes_on() {
+async fn a_task_of_1_0_without_a_state_is_polled_and_its_stream_continues() {
     for state in [json!("TASK_STATE_UNSPECIFIED"), json!(0), json!(null)] {
         let task = move |state: &Value| json!({"id": "t1", "contextId": "c1", "status": {"state": state}});
         let fake = Fake::start(move |_, fake| {
@@ -119,7 +119,7 @@ async fn a_task_of_1_0_without_a_state_is_asked_on_about_and_its_stream_goes_on(
 }
 
 #[tokio::test]
-async fn an_interruption_from_before_can_be_polled_through() {
+async fn an_earlier_interruption_can_be_ignored_by_a_poll() {
     let fake = Fake::start(|_, fake| {
         let id = fake.seen().len() + 1;
         let (state, second) = match id {

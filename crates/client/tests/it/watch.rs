@@ -1,4 +1,4 @@
-//! Streams that break, and are taken up again.
+//! Streams that break and are resumed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ fn client(fake: &Fake) -> Client {
     builder().endpoint(&fake.url, Binding::HttpJson).unwrap()
 }
 
-/// Events as short words, and the error at the end.
+/// Events as short texts, and the error at the end.
 async fn drain(watch: &mut Watch) -> (Vec<String>, Option<ClientError>) {
     let mut words = Vec::new();
     while let Some(item) = watch.next().await {
@@ -46,10 +46,10 @@ fn is_subscription(seen: &Seen) -> bool {
 }
 
 #[tokio::test]
-async fn a_broken_stream_goes_on_where_it_broke() {
+async fn a_broken_stream_resumes_at_its_position() {
     let fake = Fake::start(|seen, _| match is_subscription(seen) {
         false => sse(&[(Some(1), task_event("TASK_STATE_SUBMITTED")), (Some(2), chunk_event("a"))], false),
-        // An agent that keeps the log: what follows the id.
+        // An agent that stores the log sends the events after the id.
         true if seen.header("last-event-id") == "2" => sse(
             &[
                 (Some(2), chunk_event("a")),
@@ -86,7 +86,7 @@ async fn an_agent_without_a_log_gives_a_snapshot() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_closed_early_is_taken_up_too() {
+async fn a_stream_that_is_closed_early_is_resumed() {
     let fake = Fake::start(|seen, _| {
         if is_subscription(seen) {
             sse(&[(Some(2), status_event("TASK_STATE_COMPLETED"))], true)
@@ -100,7 +100,7 @@ async fn a_stream_that_is_closed_early_is_taken_up_too() {
 }
 
 #[tokio::test]
-async fn a_task_that_ended_meanwhile_is_read_once_more() {
+async fn a_task_that_ended_during_a_break_is_read() {
     let fake = Fake::start(|seen, _| match seen.path.as_str() {
         "/message:stream" => sse(&[(Some(1), task_event("TASK_STATE_WORKING"))], false),
         "/tasks/t1" => crate::fake::ok(&task("TASK_STATE_COMPLETED")),
@@ -118,7 +118,7 @@ async fn a_task_that_ended_meanwhile_is_read_once_more() {
     assert_eq!(watch.end(), Some(End::Terminal(TaskState::Completed)));
 }
 
-/// An agent that does not know the cursor, says so in the way of a version, and has a snapshot.
+/// An agent that does not know the cursor, answers with this error of a version, and has a snapshot.
 async fn forgetful(version: &str, error: Value) -> (Vec<String>, Vec<bool>) {
     let wrap = version.starts_with('0');
     let fake = Fake::start(move |seen, _| {
@@ -158,7 +158,7 @@ async fn forgetful(version: &str, error: Value) -> (Vec<String>, Vec<bool>) {
 }
 
 #[tokio::test]
-async fn a_place_that_the_agent_does_not_know_is_given_up_for_a_snapshot() {
+async fn an_unknown_position_is_replaced_by_a_snapshot() {
     let details = json!([{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INVALID_PARAMS",
         "domain": "a2a-protocol.org", "metadata": {"resume": "ahead", "taskId": "t1"}}]);
     let newest = json!({"code": -32602, "message": "beyond the end", "data": details});
@@ -204,7 +204,7 @@ async fn an_interrupted_task_and_a_bare_message_are_ends() {
 }
 
 #[tokio::test]
-async fn a_task_that_stood_still_when_the_stream_began_is_taken_up_again() {
+async fn a_stream_of_an_interrupted_task_is_resumed() {
     let fake = Fake::start(|seen, _| {
         if is_subscription(seen) {
             sse(&[(Some(4), status_event("TASK_STATE_COMPLETED"))], true)
@@ -230,7 +230,7 @@ async fn a_subscription_falls_back_to_get() {
 }
 
 #[tokio::test]
-async fn an_agent_that_does_not_stream_gives_its_one_answer() {
+async fn an_agent_without_streams_gives_one_answer() {
     let fake = Fake::start(|_, _| {
         crate::fake::ok(&json!({"jsonrpc": "2.0", "id": 1, "result": task_event("TASK_STATE_COMPLETED")}))
     })
@@ -241,7 +241,7 @@ async fn an_agent_that_does_not_stream_gives_its_one_answer() {
 }
 
 #[tokio::test]
-async fn errors_come_before_a_stream_and_within_it() {
+async fn errors_arrive_before_and_within_a_stream() {
     let rpc_error = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "no task"}});
     let before = rpc_error.clone();
     let fake = Fake::start(move |_, _| crate::fake::ok(&before)).await;
@@ -264,7 +264,7 @@ async fn errors_come_before_a_stream_and_within_it() {
 }
 
 #[tokio::test]
-async fn an_error_that_is_told_is_no_stream_that_is_lost() {
+async fn an_error_of_the_agent_is_not_a_lost_stream() {
     let rest = |message: &str| json!({"error": {"code": 500, "status": "INTERNAL", "message": message}});
     let unreadable = json!({"task": 5});
     for (second, is_whole, subscription, end, requests) in [
@@ -291,7 +291,7 @@ async fn an_error_that_is_told_is_no_stream_that_is_lost() {
 }
 
 #[tokio::test]
-async fn a_silent_stream_counts_as_broken_when_asked_to() {
+async fn a_silent_stream_counts_as_broken_with_an_idle_limit() {
     let fake = Fake::start(|_, _| {
         let first = format!("data: {}\n\n", task_event("TASK_STATE_WORKING"));
         let body = futures_util::stream::iter([Ok::<_, std::io::Error>(first)]).chain(futures_util::stream::pending());
@@ -308,7 +308,7 @@ async fn a_silent_stream_counts_as_broken_when_asked_to() {
 }
 
 #[tokio::test]
-async fn all_bare_messages_of_a_stream_are_told() {
+async fn all_bare_messages_of_a_stream_are_returned() {
     let message = |parts: Value| (None, json!({"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": parts}}));
     let events = [message(json!([])), message(json!([{"text": "AN"}])), message(json!([{"text": "SWER"}]))];
     let fake = Fake::start(move |_, _| sse(&events, true)).await;
@@ -319,7 +319,7 @@ async fn all_bare_messages_of_a_stream_are_told() {
 }
 
 #[tokio::test]
-async fn an_event_of_another_task_is_passed_over() {
+async fn an_event_of_another_task_is_ignored() {
     let other =
         json!({"statusUpdate": {"taskId": "OTHER", "contextId": "c1", "status": {"state": "TASK_STATE_COMPLETED"}}});
     let whole = json!({"task": {"id": "OTHER", "contextId": "c1", "status": {"state": "TASK_STATE_COMPLETED"}}});

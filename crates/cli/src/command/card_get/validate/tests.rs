@@ -109,9 +109,9 @@ fn addresses_and_versions_are_checked_as_the_client_does() {
         ("grpcs://a.example", "GRPC", "1.0", ""),
         ("https://", "JSONRPC", "1.0", "is not an address for JSONRPC: empty host"),
         ("https://exa mple.com/", "HTTP+JSON", "1.0", "is not an address for HTTP+JSON: "),
-        ("ftp://a", "JSONRPC", "1.0", "it is of the scheme ftp"),
-        ("/rpc", "JSONRPC", "1.0", "it is not absolute"),
-        ("not a host", "GRPC", "1.0", "it is not host:port"),
+        ("ftp://a", "JSONRPC", "1.0", "the scheme is ftp"),
+        ("/rpc", "JSONRPC", "1.0", "the address is not absolute"),
+        ("not a host", "GRPC", "1.0", "not host:port"),
         ("https://a", "JSONRPC", "v1.0", "protocolVersion `v1.0` is not Major.Minor"),
         ("https://a", "JSONRPC", "one", "protocolVersion `one` is not Major.Minor"),
     ] {
@@ -174,7 +174,7 @@ fn each_mistake_is_named_where_it_is() {
         [
             "name is empty",
             "skills[0].tags is missing",
-            "supportedInterfaces[0].url `a:1` is not an address for JSONRPC: it is not absolute",
+            "supportedInterfaces[0].url `a:1` is not an address for JSONRPC: the address is not absolute",
             "supportedInterfaces[0].protocolVersion `one` is not Major.Minor, for example 1.0",
             "securityRequirements[0] names `key`, which securitySchemes does not have",
         ]

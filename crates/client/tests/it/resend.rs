@@ -1,5 +1,5 @@
-//! Messages that are sent again when their connection breaks: only where the agent says that it knows them by their
-//! ids.
+//! Messages that are sent again after a broken connection, only if the agent declares that it recognizes repeated
+//! messages by their ids.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use crate::fake::{Fake, Seen, answer, chunk_event, ok, sse, status, status_event, task, task_event};
 
-/// The first bytes of an answer, and no more.
+/// An answer that ends after its first bytes.
 fn cut(media_type: &'static str) -> Response {
     answer(media_type, " ", false)
 }
 
-/// An agent that answers calls by their number, counted from 0; its card says this of the extension.
+/// An agent that answers each call by its number, from 0. `params` are the extension's params in its card.
 async fn agent(
     params: Option<Value>,
     says: impl Fn(usize, &Seen) -> Response + Send + Sync + 'static,
@@ -56,7 +56,7 @@ fn is_broken(error: &ClientError) -> bool {
 }
 
 #[tokio::test]
-async fn a_send_whose_connection_breaks_is_sent_again_with_its_id() {
+async fn a_message_is_sent_again_with_its_id_after_a_broken_connection() {
     let (fake, client) = agent(Some(long()), |number, _| match number {
         0 => cut("application/json"),
         1 => status(503, "a moment"),
@@ -71,19 +71,19 @@ async fn a_send_whose_connection_breaks_is_sent_again_with_its_id() {
 }
 
 #[tokio::test]
-async fn a_send_is_not_sent_again_where_that_could_do_it_twice() {
+async fn a_message_is_not_sent_again_if_the_agent_could_execute_it_twice() {
     let (fake, client) = agent(None, |_, _| cut("application/json")).await;
     assert!(is_broken(&client.send("hello").await.unwrap_err()));
     assert!(is_broken(&client.send_stream("hello").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 2);
-    // What is not a message needs no id, and is the caller's to try again.
+    // Other operations need no ids, and their repetition is up to the caller.
     let (fake, client) = agent(Some(long()), |_, _| cut("application/json")).await;
     assert!(is_broken(&client.cancel("t1").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 1);
 }
 
 #[tokio::test]
-async fn it_is_given_up_after_so_many_attempts_and_after_the_window() {
+async fn repetitions_end_after_the_attempts_and_after_the_window() {
     let (fake, client) = agent(Some(long()), |_, _| cut("application/json")).await;
     assert!(is_broken(&client.send("hello").await.unwrap_err()));
     assert_eq!(fake.calls().len(), 4);
@@ -93,7 +93,7 @@ async fn it_is_given_up_after_so_many_attempts_and_after_the_window() {
 }
 
 #[tokio::test]
-async fn no_wait_is_too_long_to_be_reckoned() {
+async fn very_long_delays_do_not_overflow() {
     let (fake, _) = agent(Some(long()), |_, _| cut("application/json")).await;
     let mut reconnect = Reconnect::default();
     (reconnect.first_delay, reconnect.max_delay) = (Duration::MAX, Duration::MAX);
@@ -103,14 +103,14 @@ async fn no_wait_is_too_long_to_be_reckoned() {
     assert!(is_broken(&client.send("hello").await.unwrap_err()), "the window ends before");
     assert!(is_broken(&client.send_stream("hello").await.unwrap_err()), "the window ends before");
     assert_eq!(fake.calls().len(), 2);
-    // An agent that is asked at long intervals, and fails.
+    // A poll with a long interval, of an agent that fails.
     let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::MAX);
     tokio::time::timeout(Duration::from_millis(500), poll.next()).await.unwrap_err();
     assert_eq!(fake.calls().len(), 3);
 }
 
 #[tokio::test]
-async fn an_answer_is_an_answer_the_first_time() {
+async fn an_answered_message_is_not_sent_again() {
     let (fake, client) = agent(Some(long()), |_, _| status(503, "later")).await;
     assert!(client.send("hello").await.is_err());
     assert_eq!(fake.calls().len(), 1, "the agent said no, and did nothing");
@@ -124,7 +124,7 @@ async fn an_answer_is_an_answer_the_first_time() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_before_its_task_is_known_is_begun_again() {
+async fn a_stream_that_breaks_before_its_task_is_known_starts_again() {
     let (fake, client) = agent(Some(long()), |number, seen| match number {
         0 => cut("text/event-stream"),
         1 => sse(&[(Some(1), task_event("TASK_STATE_WORKING")), (Some(2), chunk_event("a"))], false),

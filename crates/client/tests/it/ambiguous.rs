@@ -1,11 +1,11 @@
-//! Cards in which nothing tells 0.1 from 0.2: the agent is asked which it speaks.
+//! Cards that fit 0.1 and 0.2: the client asks the agent.
 
 use nuncio_client::Client;
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, Seen, ok, status};
 
-/// An agent with such a card, or one with more in it, that knows methods as `knows` says.
+/// An agent with such a card, with `more` members, and these answers.
 async fn agent(more: Value, answer: fn(&Seen) -> Value) -> Fake {
     Fake::start(move |seen, fake| match seen.path.as_str() {
         "/.well-known/agent.json" => {
@@ -37,7 +37,7 @@ fn result(result: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": null, "result": result})
 }
 
-/// As one of 0.2.0 answers.
+/// The answers of an agent of 0.2.0.
 fn second(seen: &Seen) -> Value {
     match &*method(seen) {
         "tasks/pushNotificationConfig/get" => error(-32001),
@@ -46,7 +46,7 @@ fn second(seen: &Seen) -> Value {
     }
 }
 
-/// As one of 0.1 answers.
+/// The answers of an agent of 0.1.
 fn first(seen: &Seen) -> Value {
     match &*method(seen) {
         "tasks/send" => result(&json!({"id": "t", "sessionId": "c", "status": {"state": "completed"}})),
@@ -63,19 +63,19 @@ async fn said(fake: &Fake, version: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_agent_of_0_2_says_so() {
+async fn an_agent_of_0_2_is_called_in_0_2() {
     let methods = said(&agent(json!({}), second).await, "0.2").await;
     assert_eq!(methods, ["tasks/pushNotificationConfig/get", "message/send"]);
 }
 
 #[tokio::test]
-async fn an_agent_of_0_1_does_not() {
+async fn an_agent_of_0_1_is_called_in_0_1() {
     let methods = said(&agent(json!({}), first).await, "0.1").await;
     assert_eq!(methods, ["tasks/pushNotificationConfig/get", "tasks/send"]);
 }
 
 #[tokio::test]
-async fn a_card_that_tells_is_believed() {
+async fn a_card_with_a_version_is_not_checked() {
     let schemes = json!({"authentication": {"schemes": ["Bearer"]}});
     assert_eq!(said(&agent(schemes, first).await, "0.1").await, ["tasks/send"]);
     let declared = json!({"protocolVersion": "0.2.5"});
@@ -83,7 +83,7 @@ async fn a_card_that_tells_is_believed() {
 }
 
 #[tokio::test]
-async fn who_says_which_version_is_not_in_doubt() {
+async fn a_pinned_version_is_not_checked() {
     for (version, answer) in [("0.1", first as fn(&Seen) -> Value), ("0.2", second)] {
         let fake = agent(json!({}), answer).await;
         let client = Client::builder().version(version).connect(&fake.url).await.unwrap();
@@ -93,7 +93,7 @@ async fn who_says_which_version_is_not_in_doubt() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_leaves_it_as_the_card_was_read() {
+async fn an_unclear_answer_does_not_change_the_version() {
     let fake = agent(json!({}), |_| Value::Null).await;
     let client = Client::connect(&fake.url).await.unwrap();
     assert_eq!(client.version().unwrap().as_str(), "0.1");
