@@ -72,7 +72,7 @@ fn one_that_may_not_fails_its_task_with_the_reason() {
     home.write("program.sh", PROGRAM);
     let arguments = ["--store", "sqlite:./tasks.db", "--jsonl", "--", "sh", "program.sh"];
     let (task, log) = after_the_crash(&home, &arguments, &["one,"]);
-    assert!(log.contains("turns that were cut off failed") && !log.contains("run again"), "{log}");
+    assert!(log.contains("aborted turns failed") && !log.contains("run again"), "{log}");
     assert_eq!((&task["status"]["state"], texts(&task)), (&"TASK_STATE_FAILED".into(), vec!["one,".to_owned()]));
     assert!(task["status"]["message"]["parts"][0]["text"].as_str().unwrap().contains("the server stopped"));
 }
