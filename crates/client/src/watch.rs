@@ -2,7 +2,7 @@
 
 mod cursor;
 mod machine;
-mod news;
+mod new_events;
 mod progress;
 
 use std::{

@@ -13,7 +13,7 @@ use nuncio_wire::Version;
 
 use crate::service::{Answer, Outcome};
 
-/// A call whose line is written with its answer.
+/// A call. Its line is written with its answer.
 pub(crate) struct CallLine(Option<Box<CallFields>>);
 
 struct CallFields {

@@ -40,7 +40,7 @@ pub(crate) struct Service {
     /// The names of this server; `None` if the server answers for every name.
     pub(crate) hosts: Option<Hosts>,
     pub(crate) origins: Origins,
-    /// The clients whose mistakes were logged.
+    /// The clients with logged mistakes.
     pub(crate) clients: Clients,
     /// The largest size of a request's head in bytes.
     pub(crate) head_limit: usize,
@@ -301,7 +301,7 @@ fn has(uris: &[Box<str>], uri: &str) -> bool {
     uris.iter().any(|known| **known == *uri)
 }
 
-/// The tenant and the caller whose data this call can see.
+/// The scope of a call: its tenant and its caller.
 pub(crate) fn scope(principal: Principal, call: &Call) -> Scope {
     Scope::new(call.tenant().cloned().unwrap_or_default(), principal)
 }

@@ -86,8 +86,8 @@ impl<R: Fn(&str) -> Result<StreamResponse, Error>> Reader<R> {
             return Err((self.read)(&event.data).err().filter(|it| it.peer_details().is_some()).unwrap_or(error));
         }
         let mut response = (self.read)(&event.data)?;
-        let told = resume::take(&mut response);
-        Ok(Arc::new(StreamEvent::new(told.or(event.sequence()), response)))
+        let number = resume::take(&mut response);
+        Ok(Arc::new(StreamEvent::new(number.or(event.sequence()), response)))
     }
 }
 

@@ -11,7 +11,7 @@ use nuncio_model::{
 
 use tokio::time::Instant;
 
-use super::{End, Progress, news::News};
+use super::{End, Progress, new_events::NewEvents};
 use crate::{
     client::Resend,
     error::ClientError,
@@ -46,7 +46,7 @@ pub(crate) struct Machine {
     /// The ended task, while its last events have not arrived.
     ended: Option<Task>,
     /// Compares the events of this connection with those of the previous connection.
-    news: News,
+    new_events: NewEvents,
     is_first: bool,
     /// The stream broke before a new event, so the stream is resumed although the task is interrupted.
     must_reconnect: bool,
@@ -79,7 +79,7 @@ impl Machine {
             attempts: 0,
             unproductive_since: None,
             ended: None,
-            news: News::default(),
+            new_events: NewEvents::default(),
             is_first: false,
             must_reconnect: false,
             broken: None,
@@ -124,8 +124,8 @@ impl Machine {
                 Err(error) => {
                     // An error within a connection is the agent's answer about the task, unless the error cannot be
                     // read.
-                    let is_told = self.connection.take().is_some() && error.peer_details().is_some();
-                    self.progress.end(if is_told { End::Failed } else { End::Lost });
+                    let is_from_agent = self.connection.take().is_some() && error.peer_details().is_some();
+                    self.progress.end(if is_from_agent { End::Failed } else { End::Lost });
                     return Some(Err(error.into()));
                 }
             }
@@ -174,13 +174,13 @@ impl Machine {
                 let is_first = std::mem::take(&mut self.is_first);
                 self.progress.complete(&mut event);
                 let is_new = self.progress.accept(&event, is_first);
-                let is_news = is_new && self.news.record(&event);
-                if is_news {
+                let is_progress = is_new && self.new_events.record(&event);
+                if is_progress {
                     self.reset_attempts();
                 }
                 // After each resumption of a silent stream the agent sends the same snapshot, which is returned once.
                 let was_silent = self.broken.as_ref().is_some_and(is_silence);
-                let is_same = is_first && was_silent && !is_news && self.news.is_repeated_snapshot();
+                let is_same = is_first && was_silent && !is_progress && self.new_events.is_repeated_snapshot();
                 Ok(Some(event).filter(|_| is_new && !is_same))
             }
             Some(Err(error)) if may_pass(&error) => {
@@ -208,16 +208,16 @@ impl Machine {
         if task.is_none() && self.resend.is_none() {
             return Err(self.broken.take().unwrap_or_else(empty));
         }
-        let is_mute = self.broken.as_ref().is_some_and(is_silence) && self.news.is_empty();
-        if self.news.take_lasted() && !is_mute {
+        let has_no_event = self.broken.as_ref().is_some_and(is_silence) && self.new_events.is_empty();
+        if self.new_events.take_lasted() && !has_no_event {
             self.reset_attempts();
         }
         // A resumed stream may have no event to send. A broken connection is also silent, so the client reads the task.
-        if is_mute && let Some(ended) = self.ended.take() {
+        if has_no_event && let Some(ended) = self.ended.take() {
             self.close_with(ended);
             return Ok(());
         }
-        if is_mute
+        if has_no_event
             && let Some(task) = &task
             && self.look(task.clone()).await?
         {
@@ -241,7 +241,7 @@ impl Machine {
             (Ok(Reply::Events(connection)), _) => {
                 self.connection = Some(connection);
                 self.progress.note_connected();
-                self.news.begin();
+                self.new_events.begin();
                 self.is_first = true;
                 self.must_reconnect = false;
                 Ok(())

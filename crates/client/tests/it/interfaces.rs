@@ -17,19 +17,19 @@ async fn an_unreachable_interface_is_replaced_by_the_next() {
         ok(&task("TASK_STATE_WORKING"))
     })
     .await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = told.clone();
+    let observed = Arc::new(Mutex::new(Vec::new()));
+    let sink = observed.clone();
     let observe = move |interface: &AgentInterface, version: Version| {
         sink.lock().unwrap().push(format!("{} {version}", interface.protocol_binding));
     };
     let client = Client::builder().on_interface(observe).connect(&fake.url).await.unwrap();
     assert_eq!(client.interface().unwrap().protocol_binding, "JSONRPC");
-    assert!(told.lock().unwrap().is_empty(), "nothing was called");
+    assert!(observed.lock().unwrap().is_empty(), "nothing was called");
     for _ in 0..2 {
         client.task("t1").await.unwrap();
     }
     assert_eq!(client.interface().unwrap().protocol_binding, "HTTP+JSON");
-    assert_eq!(*told.lock().unwrap(), ["HTTP+JSON 1.0"], "once, and of the one that answered");
+    assert_eq!(*observed.lock().unwrap(), ["HTTP+JSON 1.0"], "the interface that answered, once");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(400);
 
 /// Only the limits that a test sets.
-fn patient() -> Timeouts {
+fn unlimited() -> Timeouts {
     Timeouts::default().with_answer(None)
 }
 
@@ -60,12 +60,12 @@ async fn a_stream_that_does_not_begin_times_out_over_every_binding() {
     let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", mute.local_addr().unwrap());
     for binding in Binding::ALL {
-        let client = client(&url, binding, patient().with_answer(SHORT));
+        let client = client(&url, binding, unlimited().with_answer(SHORT));
         assert!(is_late(&within(client.watch("t1")).await), "{binding}");
-        let client = self::client(&url, binding, patient().with_idle(SHORT));
+        let client = self::client(&url, binding, unlimited().with_idle(SHORT));
         assert!(is_late(&within(client.watch("t1")).await), "{binding}");
         assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
-        let client = self::client(&url, binding, patient().with_begin(SHORT));
+        let client = self::client(&url, binding, unlimited().with_begin(SHORT));
         assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
     }
     assert!(Timeouts::default().begin.is_some(), "the head of a stream is bounded by default");
@@ -87,7 +87,7 @@ async fn unanswered_attempts_are_counted() {
     .await;
     let mut reconnect = Reconnect::default();
     (reconnect.attempts, reconnect.first_delay) = (3, Duration::from_millis(5));
-    let builder = Client::builder().reconnect(reconnect).timeouts(patient().with_answer(SHORT));
+    let builder = Client::builder().reconnect(reconnect).timeouts(unlimited().with_answer(SHORT));
     let mut watch = builder.endpoint(&url, Binding::HttpJson).unwrap().send_stream("hi").await.unwrap();
     assert!(within(watch.next()).await.unwrap().is_ok());
     let last = within(watch.next()).await.unwrap();
@@ -104,9 +104,9 @@ async fn unanswered_attempts_are_counted() {
 async fn a_slow_answer_without_a_stream_times_out() {
     let url = serve(|_| async { slow(pending()) }).await;
     for binding in [Binding::JsonRpc, Binding::HttpJson] {
-        let client = client(&url, binding, patient().with_answer(SHORT));
+        let client = client(&url, binding, unlimited().with_answer(SHORT));
         assert!(is_late(&within(client.watch("t1")).await), "{binding}");
-        let client = self::client(&url, binding, patient().with_idle(SHORT));
+        let client = self::client(&url, binding, unlimited().with_idle(SHORT));
         assert!(is_late(&within(client.send_stream("hi")).await), "{binding}");
     }
 }
@@ -118,7 +118,7 @@ async fn an_agent_may_begin_its_stream_with_its_first_event() {
         sse(&[(None, task_event("TASK_STATE_COMPLETED"))], true)
     })
     .await;
-    let client = client(&url, Binding::HttpJson, patient().with_answer(SHORT).with_send(SHORT));
+    let client = client(&url, Binding::HttpJson, unlimited().with_answer(SHORT).with_send(SHORT));
     let mut watch = within(client.send_stream("hi")).await.unwrap();
     assert!(within(watch.next()).await.unwrap().is_ok());
 }
@@ -138,7 +138,7 @@ async fn a_subscription_to_an_older_agent_may_begin_silently() {
         sse(&[(None, answer)], true)
     })
     .await;
-    let builder = Client::builder().version("0.3").timeouts(patient().with_answer(SHORT));
+    let builder = Client::builder().version("0.3").timeouts(unlimited().with_answer(SHORT));
     let client = builder.endpoint(&url, Binding::JsonRpc).unwrap();
     let mut watch = within(client.watch("t1")).await.unwrap();
     assert!(within(watch.next()).await.unwrap().is_ok());
@@ -153,7 +153,7 @@ async fn silence_within_a_plain_answer_is_not_a_stalled_stream() {
         })
     })
     .await;
-    let client = client(&url, Binding::HttpJson, patient().with_idle(SHORT));
+    let client = client(&url, Binding::HttpJson, unlimited().with_idle(SHORT));
     within(client.send("hi")).await.unwrap();
 }
 
@@ -184,7 +184,7 @@ fn open_end(events: &[Value], comments: bool) -> Response {
 }
 
 fn stalling() -> Timeouts {
-    patient().with_stall(SHORT)
+    unlimited().with_stall(SHORT)
 }
 
 async fn states(watch: &mut nuncio_client::Watch) -> Vec<String> {
@@ -223,7 +223,7 @@ async fn a_stalled_stream_resumes_until_new_events_arrive_without_duplicates() {
 async fn comments_prevent_a_stall_and_a_slow_start_is_not_a_stall() {
     let url = serve(|request| async move {
         if request.uri().path() != "/message:stream" {
-            return status(404, "nobody is to come again");
+            return status(404, "no further attempt is expected");
         }
         sleep(LONG).await;
         open_end(&[task_event("TASK_STATE_WORKING")], true)

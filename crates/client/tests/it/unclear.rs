@@ -50,8 +50,8 @@ fn methods(fake: &Fake) -> Vec<String> {
 async fn an_agent_that_does_not_know_1_0_is_called_in_0_3() {
     for card in [0, 1] {
         let fake = agent(card, "0.3").await;
-        let told: Arc<Mutex<Vec<Version>>> = Arc::default();
-        let seen = told.clone();
+        let observed: Arc<Mutex<Vec<Version>>> = Arc::default();
+        let seen = observed.clone();
         let builder = Client::builder().on_interface(move |_, version| seen.lock().unwrap().push(version));
         let client = builder.connect(fake.url.as_str()).await.unwrap();
         assert_eq!(client.version(), Some(Version::V1_0));
@@ -60,7 +60,7 @@ async fn an_agent_that_does_not_know_1_0_is_called_in_0_3() {
             assert_eq!(task.state(), TaskState::Completed);
         }
         assert_eq!(methods(&fake), ["SendMessage", "message/send", "message/send"], "tried once");
-        assert_eq!((client.version(), &told.lock().unwrap()[..]), (Some(Version::V0_3), &[Version::V0_3][..]));
+        assert_eq!((client.version(), &observed.lock().unwrap()[..]), (Some(Version::V0_3), &[Version::V0_3][..]));
     }
 }
 

@@ -141,5 +141,5 @@ async fn an_earlier_interruption_can_be_ignored_by_a_poll() {
     assert_eq!(states, [asks, asks, TaskState::Working, asks]);
     let mut poll = client.poll(GetTaskRequest::new("t1")).every(Duration::from_millis(10));
     assert!(soon(poll.next()).await.is_some());
-    assert!(soon(poll.next()).await.is_none(), "without that it is an end");
+    assert!(soon(poll.next()).await.is_none(), "without the option an interruption is an end");
 }

@@ -255,7 +255,7 @@ async fn errors_arrive_before_and_within_a_stream() {
     let (words, error) = drain(&mut client.send_stream("hi").await.unwrap()).await;
     assert_eq!(words, ["task working"]);
     assert_eq!(error.unwrap().as_agent_error().unwrap().kind(), ErrorKind::TaskNotFound);
-    assert_eq!(fake.seen().len(), 1, "what the agent says in so many words it need not say again");
+    assert_eq!(fake.seen().len(), 1, "an error of the agent is not requested again");
 
     let error = json!({"error": {"code": 404, "status": "NOT_FOUND", "message": "no task"}});
     let fake = Fake::start(move |_, _| sse(&[(None, error.clone())], true)).await;

@@ -18,11 +18,11 @@ const SAMPLE: usize = 16;
 const SAMPLES: usize = 16;
 
 /// Length and samples.
-type Mark = (usize, [u8; SAMPLE * SAMPLES]);
+type Fingerprint = (usize, [u8; SAMPLE * SAMPLES]);
 
 /// The buffers that are being sent.
 #[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<HashMap<Mark, Weak<Shared>>>);
+pub(super) struct Pool(Mutex<HashMap<Fingerprint, Weak<Shared>>>);
 
 /// A buffer, until its last reader has received the bytes.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Shared {
 }
 
 /// A reader's reference to a buffer.
-struct Held {
+struct ReaderBytes {
     shared: Arc<Shared>,
     _reply: Option<Arc<SharedReply>>,
     _of_caller: Arc<Permit>,
@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn mark(bytes: &[u8]) -> Mark {
+fn fingerprint(bytes: &[u8]) -> Fingerprint {
     let mut samples = [0; SAMPLE * SAMPLES];
     let step = bytes.len() / SAMPLES;
     for (number, sample) in samples.chunks_mut(SAMPLE).enumerate() {
@@ -69,17 +69,17 @@ fn mark(bytes: &[u8]) -> Mark {
 impl Pool {
     /// The buffer with these bytes.
     pub(super) fn find(&self, bytes: &Bytes) -> Option<Arc<Shared>> {
-        let found = lock(&self.0).get(&mark(bytes))?.upgrade()?;
+        let found = lock(&self.0).get(&fingerprint(bytes))?.upgrade()?;
         let is_same = found.bytes.as_ptr() == bytes.as_ptr() || found.bytes == bytes;
         is_same.then_some(found)
     }
 
     /// Adds a buffer, which counts.
     pub(super) fn put(self: &Arc<Self>, bytes: Bytes, in_all: Permit, room: &Arc<Notify>) -> Arc<Shared> {
-        let mark = mark(&bytes);
+        let fingerprint = fingerprint(&bytes);
         let (pool, room, done) = (Arc::clone(self), Arc::clone(room), Done(Arc::clone(room)));
         let shared = Arc::new(Shared { bytes, pool, _in_all: in_all, callers: Mutex::default(), room, _done: done });
-        lock(&self.0).insert(mark, Arc::downgrade(&shared));
+        lock(&self.0).insert(fingerprint, Arc::downgrade(&shared));
         shared
     }
 }
@@ -105,32 +105,32 @@ impl Shared {
 
     /// The bytes for a caller.
     pub(super) fn for_caller(self: Arc<Self>, of_caller: Arc<Permit>) -> Bytes {
-        self.held(None, of_caller)
+        self.reader_bytes(None, of_caller)
     }
 
     /// The bytes for a caller. While these bytes exist, other readers of the same task can join the reply.
     pub(super) fn for_caller_of(self: Arc<Self>, reply: Arc<SharedReply>, of_caller: Arc<Permit>) -> Bytes {
-        self.held(Some(reply), of_caller)
+        self.reader_bytes(Some(reply), of_caller)
     }
 
-    fn held(self: Arc<Self>, reply: Option<Arc<SharedReply>>, of_caller: Arc<Permit>) -> Bytes {
+    fn reader_bytes(self: Arc<Self>, reply: Option<Arc<SharedReply>>, of_caller: Arc<Permit>) -> Bytes {
         let done = Done(Arc::clone(&self.room));
-        Bytes::from_owner(Held { shared: self, _reply: reply, _of_caller: of_caller, _done: done })
+        Bytes::from_owner(ReaderBytes { shared: self, _reply: reply, _of_caller: of_caller, _done: done })
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         let mut buffers = lock(&self.pool.0);
-        let mark = mark(&self.bytes);
+        let fingerprint = fingerprint(&self.bytes);
         // Another buffer may have replaced this buffer in the pool.
-        if buffers.get(&mark).is_some_and(|shared| shared.strong_count() == 0) {
-            buffers.remove(&mark);
+        if buffers.get(&fingerprint).is_some_and(|shared| shared.strong_count() == 0) {
+            buffers.remove(&fingerprint);
         }
     }
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReaderBytes {
     fn as_ref(&self) -> &[u8] {
         &self.shared.bytes
     }

@@ -69,7 +69,7 @@ impl Settings {
         }
     }
 
-    /// A connection of HTTP/2, whose streams run in `streams`.
+    /// A connection of HTTP/2. Its streams run in `streams`.
     fn http2(&self, streams: Streams) -> http2::Builder<Streams> {
         let mut http2 = http2::Builder::new(streams);
         http2

@@ -12,7 +12,7 @@ use crate::address::peer_key;
 #[derive(Debug)]
 pub(super) struct Shares {
     most: usize,
-    held: Mutex<HashMap<IpAddr, usize>>,
+    counts: Mutex<HashMap<IpAddr, usize>>,
 }
 
 /// A connection of an address. The connection counts until the share is dropped.
@@ -24,14 +24,14 @@ pub(super) struct Share {
 
 impl Shares {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, held: Mutex::default() }
+        Self { most, counts: Mutex::default() }
     }
 
     /// Counts a connection; `None` if the address has reached its limit.
     pub(super) fn take(self: &Arc<Self>, peer: SocketAddr) -> Option<Share> {
         let address = peer_key(peer.ip());
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = held.entry(address).or_default();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(address).or_default();
         if *count >= self.most {
             return None;
         }
@@ -42,11 +42,11 @@ impl Shares {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut held = self.shares.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = held.get_mut(&self.address) {
+        let mut counts = self.shares.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
-                held.remove(&self.address);
+                counts.remove(&self.address);
             }
         }
     }

@@ -17,14 +17,14 @@ use super::{
 };
 
 /// A route: verb, path, version in the head, body.
-type Door = (&'static str, &'static str, Option<&'static str>, Value);
+type Route = (&'static str, &'static str, Option<&'static str>, Value);
 
 fn rpc(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
 /// All routes that start work.
-fn senders() -> Vec<Door> {
+fn senders() -> Vec<Route> {
     let kinded = json!({"message": {
         "kind": "message", "messageId": "m", "role": "user", "parts": [{"kind": "text", "text": "hi"}],
     }});
@@ -51,7 +51,7 @@ fn senders() -> Vec<Door> {
 }
 
 /// All routes that read, or need no body.
-fn readers() -> Vec<Door> {
+fn readers() -> Vec<Route> {
     vec![
         ("GET", "/tasks", Some("1.0"), Value::Null),
         ("GET", "/tasks?A2A-Version=1.0", None, Value::Null),
@@ -67,7 +67,7 @@ fn readers() -> Vec<Door> {
     ]
 }
 
-fn at(running: &Running, (verb, path, version, body): &Door) -> Outgoing {
+fn at(running: &Running, (verb, path, version, body): &Route) -> Outgoing {
     let mut outgoing = running.send(verb, path).without("a2a-version");
     if let Some(version) = version {
         outgoing = outgoing.header("a2a-version", version);
@@ -76,16 +76,16 @@ fn at(running: &Running, (verb, path, version, body): &Door) -> Outgoing {
 }
 
 /// The message of an error in the format of the route's binding and version.
-fn refused(door: &Door, answer: &Answer, status: u16) -> String {
-    assert_eq!(answer.status, status, "{door:?}: {answer:?}");
+fn refused(route: &Route, answer: &Answer, status: u16) -> String {
+    assert_eq!(answer.status, status, "{route:?}: {answer:?}");
     let document = answer.json();
-    let is_rpc = door.1 == "/" || door.1.starts_with("/?");
+    let is_rpc = route.1 == "/" || route.1.starts_with("/?");
     if is_rpc {
-        assert_eq!((&document["jsonrpc"], &document["id"]), (&json!("2.0"), &Value::Null), "{door:?}");
+        assert_eq!((&document["jsonrpc"], &document["id"]), (&json!("2.0"), &Value::Null), "{route:?}");
         assert!(document["error"]["code"].as_i64().unwrap() < 0, "{document}");
     }
     let message = document["error"]["message"].as_str().or_else(|| document["message"].as_str());
-    message.unwrap_or_else(|| panic!("{door:?}: {document}")).to_owned()
+    message.unwrap_or_else(|| panic!("{route:?}: {document}")).to_owned()
 }
 
 async fn tasks(running: &Running) -> Value {
@@ -95,7 +95,7 @@ async fn tasks(running: &Running) -> Value {
 #[tokio::test]
 async fn a_body_without_a_json_media_type_is_refused_on_every_route() {
     let running = Running::start().await;
-    for door in senders() {
+    for route in senders() {
         for media_type in [
             None,
             Some(""),
@@ -107,23 +107,23 @@ async fn a_body_without_a_json_media_type_is_refused_on_every_route() {
             Some("application/octet-stream"),
             Some("json"),
         ] {
-            let outgoing = at(&running, &door);
+            let outgoing = at(&running, &route);
             let outgoing = match media_type {
                 Some(media_type) => outgoing.header("content-type", media_type),
                 None => outgoing.without("content-type"),
             };
-            let said = refused(&door, &outgoing.fetch().await, 415);
+            let said = refused(&route, &outgoing.fetch().await, 415);
             assert!(said.contains("Content-Type") && said.contains("json"), "{said}");
         }
     }
     assert_eq!(tasks(&running).await, 0, "nothing was begun");
-    for door in senders() {
+    for route in senders() {
         for media_type in
             ["application/json", "application/a2a+json; charset=utf-8", "Application/JSON", "application/vnd.x+json"]
         {
-            let answer = at(&running, &door).header("content-type", media_type).fetch().await;
-            assert_eq!(answer.status, 200, "{door:?} {media_type}: {answer:?}");
-            assert!(!String::from_utf8_lossy(&answer.body).contains("\"error\""), "{door:?}: {answer:?}");
+            let answer = at(&running, &route).header("content-type", media_type).fetch().await;
+            assert_eq!(answer.status, 200, "{route:?} {media_type}: {answer:?}");
+            assert!(!String::from_utf8_lossy(&answer.body).contains("\"error\""), "{route:?}: {answer:?}");
         }
     }
 }
@@ -158,17 +158,17 @@ fn with(outgoing: Outgoing, headers: &[(&str, &str)]) -> Outgoing {
 async fn foreign_pages_are_refused_on_every_route() {
     let running = Running::start().await;
     let doors = [senders(), readers()].concat();
-    for door in &doors {
+    for route in &doors {
         for headers in FOREIGN {
-            let said = refused(door, &with(at(&running, door), headers).fetch().await, 403);
+            let said = refused(route, &with(at(&running, route), headers).fetch().await, 403);
             assert!(said.contains("--cors-origin"), "{said}");
         }
     }
     assert_eq!(tasks(&running).await, 0, "nothing was begun");
     let own = format!("http://{}", running.address);
-    for door in &doors {
+    for route in &doors {
         for headers in [&[("origin", &*own), ("sec-fetch-site", "same-origin")][..], &[("sec-fetch-site", "none")]] {
-            assert_ne!(with(at(&running, door), headers).fetch().await.status, 403, "{door:?}");
+            assert_ne!(with(at(&running, route), headers).fetch().await.status, 403, "{route:?}");
         }
     }
 }
@@ -179,10 +179,10 @@ async fn pages_of_named_origins_may_call_every_route() {
         [("https://app.example", "https://app.example"), ("*", "https://any.example"), ("null", "null")]
     {
         let running = Running::with(|builder| builder.cors([named.parse().unwrap()])).await;
-        for door in [senders(), readers()].concat() {
+        for route in [senders(), readers()].concat() {
             let headers = [("origin", origin), ("sec-fetch-site", "cross-site")];
-            let answer = with(at(&running, &door), &headers).fetch().await;
-            assert_ne!(answer.status, 403, "{door:?}");
+            let answer = with(at(&running, &route), &headers).fetch().await;
+            assert_ne!(answer.status, 403, "{route:?}");
             assert_ne!(answer.header("access-control-allow-origin"), "");
         }
     }
@@ -208,11 +208,11 @@ async fn an_open_server_on_loopback_answers_for_local_names_only() {
     };
     let running = Running::with(options).await;
     let card = ("GET", "/.well-known/agent-card.json", None, Value::Null);
-    for door in [senders(), readers(), vec![card]].concat() {
+    for route in [senders(), readers(), vec![card]].concat() {
         for host in
             ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1"]
         {
-            let said = refused(&door, &at(&running, &door).header("host", host).fetch().await, 421);
+            let said = refused(&route, &at(&running, &route).header("host", host).fetch().await, 421);
             assert!(said.contains("--allowed-host") && said.contains("--public-url"), "{said}");
         }
         for host in [
@@ -224,7 +224,7 @@ async fn an_open_server_on_loopback_answers_for_local_names_only() {
             "public.example",
             "Named.Example:80",
         ] {
-            assert_ne!(at(&running, &door).header("host", host).fetch().await.status, 421, "{door:?} {host}");
+            assert_ne!(at(&running, &route).header("host", host).fetch().await.status, 421, "{route:?} {host}");
         }
     }
     for path in ["/healthz", "/readyz"] {

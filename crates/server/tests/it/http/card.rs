@@ -64,7 +64,7 @@ async fn a_card_without_an_interface_is_refused() {
     assert!(builder.bind("127.0.0.1:0").await.is_ok(), "a card that names its interfaces needs none of ours");
 }
 
-/// A server whose card lists all three bindings, and that answers for every host.
+/// A server for every host, with all three bindings in its card.
 async fn listing_all() -> Running {
     Running::with(|builder| builder.bindings(Binding::ALL).allowed_hosts([AllowedHost::any()])).await
 }

@@ -31,7 +31,7 @@ async fn running_requests_and_turns_complete() {
     let last = feed.responses().await.pop().unwrap();
     assert_eq!(last["statusUpdate"]["status"]["state"], "TASK_STATE_COMPLETED");
     running.end.await.unwrap();
-    assert!(begin.elapsed() < Duration::from_secs(5), "it does not wait longer than it must: {:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(5), "the wait is not longer than necessary: {:?}", begin.elapsed());
 }
 
 #[tokio::test]

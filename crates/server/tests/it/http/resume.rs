@@ -141,7 +141,7 @@ async fn a_repeated_message_that_resumes_its_stream_is_not_executed_again() {
 }
 
 /// The id inside of an event.
-fn told(response: &Value) -> Option<&str> {
+fn event_id(response: &Value) -> Option<&str> {
     let (_, event) = response.as_object().unwrap().iter().next().unwrap();
     event.get("metadata")?[URI]["eventId"].as_str()
 }
@@ -168,7 +168,7 @@ async fn events_have_ids_only_if_the_client_requests_the_extension() {
         while let Some(event) = feed.next().await {
             let document: Value = serde_json::from_str(&event.data).unwrap();
             last = event.sequence().unwrap();
-            assert_eq!(told(&document["result"]), asks.then_some(last.to_string()).as_deref());
+            assert_eq!(event_id(&document["result"]), asks.then_some(last.to_string()).as_deref());
         }
         assert!(last > 50);
         texts.push(feed.text);

@@ -23,7 +23,7 @@ fn rows() -> [Row; 3] {
     [("0.3", "message/send", kinded.clone()), ("0.2", "message/send", kinded), ("0.1", "tasks/send", oldest)]
 }
 
-/// A server whose store keeps the events.
+/// A server with a store that keeps the events.
 async fn keeping() -> Running {
     let store = MemoryStore::builder().keep_log(true).build();
     Running::of(engine().store(Arc::new(store)).build(), |builder| builder).await

@@ -201,5 +201,5 @@ async fn missing_credentials_in_json_rpc_have_the_format_of_the_version() {
     let all = Version::ALL;
     assert_eq!(told(all, None).await, (json!(-32091), false), "to say nothing is to mean 0.3");
     assert_eq!(told(all, Some("1.0")).await, (json!(-32091), true));
-    assert_eq!(told(all, Some("9.9")).await, (json!(-32091), true), "nobody knows what that is");
+    assert_eq!(told(all, Some("9.9")).await, (json!(-32091), true), "an unknown version");
 }

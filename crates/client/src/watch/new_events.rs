@@ -14,7 +14,7 @@ const COMPARED: usize = 32;
 
 /// The events of this connection, and of the previous connection.
 #[derive(Debug, Default)]
-pub(super) struct News {
+pub(super) struct NewEvents {
     before: Option<Received>,
     now: Received,
     begun: Option<Instant>,
@@ -26,7 +26,7 @@ struct Received {
     count: usize,
 }
 
-impl News {
+impl NewEvents {
     /// Starts a new connection.
     pub(super) fn begin(&mut self) {
         self.before = Some(std::mem::take(&mut self.now));
@@ -72,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    fn record_all(news: &mut News, states: &[TaskState]) -> Vec<bool> {
+    fn record_all(news: &mut NewEvents, states: &[TaskState]) -> Vec<bool> {
         let event = |state: &TaskState| {
             let update = TaskStatusUpdateEvent {
                 status: TaskStatus { state: *state, ..TaskStatus::default() },
@@ -86,14 +86,14 @@ mod tests {
     #[test]
     fn repeated_events_are_not_new() {
         use TaskState::{Completed, Submitted, Working};
-        let mut news = News::default();
+        let mut news = NewEvents::default();
         assert_eq!(record_all(&mut news, &[Submitted, Submitted]), [true, true], "the first connection");
         news.begin();
         assert_eq!(record_all(&mut news, &[Submitted, Submitted]), [false, false]);
         news.begin();
         assert_eq!(record_all(&mut news, &[Submitted, Submitted, Working, Submitted]), [false, false, true, true]);
         news.begin();
-        assert_eq!(record_all(&mut news, &[Submitted]), [false], "less is no news either");
+        assert_eq!(record_all(&mut news, &[Submitted]), [false], "fewer events are not new either");
         news.begin();
         assert_eq!(record_all(&mut news, &[Completed]), [true]);
         assert!(!news.take_lasted());
@@ -101,10 +101,10 @@ mod tests {
 
     #[test]
     fn long_streams_are_compared_up_to_the_limit_and_then_counted() {
-        let mut news = News::default();
+        let mut news = NewEvents::default();
         record_all(&mut news, &[TaskState::Working; COMPARED + 2]);
         news.begin();
         let again = record_all(&mut news, &[TaskState::Working; COMPARED + 3]);
-        assert_eq!(again.iter().position(|is_news| *is_news), Some(COMPARED + 2));
+        assert_eq!(again.iter().position(|is_new| *is_new), Some(COMPARED + 2));
     }
 }
