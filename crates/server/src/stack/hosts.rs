@@ -1,5 +1,5 @@
-//! Refuses requests for hosts of which this server is not one. Health is answered for every host: health checks name
-//! the address of a machine, and the response reveals nothing else.
+//! Refuses requests for hosts that are not configured for this server. Health is answered for every host: health checks
+//! name the address of a machine, and the response reveals nothing else.
 
 use std::{
     convert::Infallible,
