@@ -82,7 +82,7 @@ pub(crate) struct Answer {
 /// The encoded reply.
 pub(crate) enum Written {
     /// A small reply, with the frame of its binding.
-    Whole(Vec<u8>),
+    Small(Vec<u8>),
     /// A large reply, without the frame of its binding.
     Large(Bytes),
 }
@@ -240,7 +240,7 @@ impl Service {
         }
         let mut body = Vec::with_capacity(1024);
         whole(&reply, &mut body)?;
-        Ok(Written::Whole(body))
+        Ok(Written::Small(body))
     }
 
     /// The body with these bytes. From [`LARGE`] on the bytes count for this caller.

@@ -192,7 +192,7 @@ async fn write(
     let framed =
         |reply: &Reply, to: &mut Vec<u8>| frame::write(to, usize::MAX, |to| dialect.encode_reply(method, reply, to));
     match service.write(principal, reply, encoding, framed, framed).await? {
-        Written::Whole(message) => service.full(principal, message, method).await,
+        Written::Small(message) => service.full(principal, message, method).await,
         Written::Large(bytes) => Ok(bytes),
     }
 }

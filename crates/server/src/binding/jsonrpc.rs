@@ -177,7 +177,7 @@ async fn write(
     let bare = |reply: &Reply, to: &mut Vec<u8>| dialect.encode_reply(method, reply, to);
     let whole = |reply: &Reply, to: &mut Vec<u8>| jsonrpc::write_result(id, to, |to| bare(reply, to));
     Ok(match service.write(principal, reply, encoding, whole, bare).await? {
-        Written::Whole(body) => Body::full(service.full(principal, body, method).await?),
+        Written::Small(body) => Body::full(service.full(principal, body, method).await?),
         Written::Large(bytes) => {
             let (mut begin, mut at) = (Vec::new(), 0);
             let Ok(()) = jsonrpc::write_result(id, &mut begin, |to| {

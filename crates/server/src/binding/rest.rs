@@ -130,7 +130,7 @@ async fn write(
     let encoding = Encoding { binding: Binding::Rest, version, slot: dialect.slot(), method };
     let bare = |reply: &Reply, to: &mut Vec<u8>| dialect.encode_reply(method, reply, to);
     match service.write(principal, reply, encoding, bare, bare).await? {
-        Written::Whole(body) => service.full(principal, body, method).await,
+        Written::Small(body) => service.full(principal, body, method).await,
         Written::Large(bytes) => Ok(bytes),
     }
 }
