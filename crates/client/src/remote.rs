@@ -1,8 +1,9 @@
 //! A remote agent as the backend of a server.
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use nuncio_model::{AgentCard, Backend, Call, Caller, Calling, Error, ErrorKind, Request, resume};
+use nuncio_wire::Version;
 
 use crate::client::Client;
 
@@ -39,6 +40,11 @@ impl RemoteAgent {
         Self::with_card(client, card)
     }
 
+    /// The version of the remote agent, which is the version of its notifications.
+    fn version(&self) -> &str {
+        self.client.version().map_or("1.0", Version::as_str)
+    }
+
     /// The agent of a client, with a card in the place of the agent's own.
     pub fn with_card(client: Client, mut card: AgentCard) -> Self {
         card.supported_interfaces.clear();
@@ -54,6 +60,17 @@ impl RemoteAgent {
     }
 }
 
+/// Whether a call registers a webhook.
+fn registers_webhook(call: &Call) -> bool {
+    let configuration = match call {
+        Call::CreateTaskPushNotificationConfig(_) => return true,
+        Call::SendMessage(request) => &request.configuration,
+        Call::SendStreamingMessage(request) => &request.0.configuration,
+        _ => return false,
+    };
+    configuration.as_ref().is_some_and(|configuration| configuration.task_push_notification_config.is_some())
+}
+
 impl Caller for RemoteAgent {
     fn call(&self, request: Request) -> Calling<'_> {
         let refused = match &request.call {
@@ -61,12 +78,16 @@ impl Caller for RemoteAgent {
             _ if request.new_task.is_some() => {
                 Some("the remote agent chooses the ids of its tasks; use version 0.2 or later")
             }
+            call if registers_webhook(call) && request.push_format.unwrap_or("1.0") != self.version() => {
+                let reason = "the remote agent sends notifications in another version of the protocol";
+                return Box::pin(ready(Err(Error::new(ErrorKind::PushNotificationNotSupported, reason))));
+            }
             // A call goes with the tenant of the client's interface, so the tasks of all tenants would be together.
             call if call.tenant().is_some_and(|tenant| !tenant.is_empty()) => Some("this agent has no tenants"),
             _ => None,
         };
         match refused {
-            Some(reason) => Box::pin(std::future::ready(Err(Error::new(ErrorKind::UnsupportedOperation, reason)))),
+            Some(reason) => Box::pin(ready(Err(Error::new(ErrorKind::UnsupportedOperation, reason)))),
             None => Caller::call(&self.client, request),
         }
     }

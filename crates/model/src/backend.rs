@@ -57,7 +57,8 @@ pub trait Backend: Caller + 'static {
         Box::pin(ready(Ok(Health::Ready)))
     }
 
-    /// Ends the backend: turns can go on for up to `grace`. A server calls this method once, after its last request.
+    /// Ends the backend: turns can go on for up to `grace`. A server calls this method after its last request, once for
+    /// each place of the backend.
     fn shutdown(&self, grace: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         let _ = grace;
         Box::pin(ready(()))

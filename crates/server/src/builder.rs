@@ -21,7 +21,7 @@ use crate::{
     listen::listen,
     load::Load,
     logins::Logins,
-    mount::{Mount, Mounted, Mounts, Place},
+    mount::{Mount, MountError, Mounted, Mounts, Place},
     read::BodyLimits,
     server::Server,
     service::Service,
@@ -187,6 +187,15 @@ impl Builder {
     pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
         let places = self.mounts.iter().map(Place::of).collect::<Result<Vec<_>, _>>()?;
         Place::check_all(&places)?;
+        if let Some(prefix) = self.public_url.as_ref().and_then(PublicUrl::path)
+            && let Some(place) = places.iter().find(|place| place.is_at_or_below(prefix))
+        {
+            return Err(MountError::Prefix(place.path.clone()).into());
+        }
+        for (index, mount) in self.mounts.iter().enumerate() {
+            let tenants = mount.tenants.as_ref().unwrap_or(&self.tenants).clone().with_card(&mount.backend.card());
+            Place::check_tenants(&places, index, &tenants)?;
+        }
         let mut requires_credentials = false;
         for mount in &self.mounts {
             let (card, extended) = (mount.backend.card(), mount.backend.extended_card());
@@ -282,10 +291,13 @@ impl Builder {
             Some(tenant) => GrpcPlace::Tenant(tenant.clone()),
             None => GrpcPlace::None,
         };
-        let listing = Listing { grpc, ..self.listing.clone() };
+        let mut listing = Listing { grpc, ..self.listing.clone() };
+        if place.host.is_some() {
+            listing.use_own_grpc_host();
+        }
         let tenants = mount.tenants.unwrap_or_else(|| self.tenants.clone()).with_card(&card);
         let (declaration, is_open) = (self.authenticator.declaration(), self.authenticator.is_open());
-        let base_url = base_url.at(&place.path);
+        let base_url = base_url.at(&place.path, place.host.as_deref());
         let (backend, max_age) = (&*mount.backend, self.card_max_age);
         let cards = Cards::new(backend, base_url, listing, &self.versions, declaration, is_open, max_age);
         Mounted { backend: mount.backend, place, cards, tenants, check: BackendCheck::default() }

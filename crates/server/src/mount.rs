@@ -96,6 +96,11 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
+    /// Whether the agent answers calls with this tenant.
+    pub(crate) fn has_tenant(&self, tenant: &Tenant) -> bool {
+        self.place.tenant.as_ref() == Some(tenant) || self.tenants.contains(tenant)
+    }
+
     /// Takes the agent's own tenant from a call, because the agent does not see this tenant. Refuses a tenant that the
     /// agent does not have.
     pub(crate) fn accept_tenant(&self, call: &mut Call) -> Result<(), Error> {

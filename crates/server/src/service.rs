@@ -98,7 +98,7 @@ pub(crate) enum Outcome {
 impl Service {
     /// The agent of a request, by the head of the request.
     pub(crate) fn route<'a>(&'a self, uri: &'a Uri, headers: &HeaderMap) -> Route<'a> {
-        self.mounts.route(uri, headers, self.base_url.path(uri))
+        self.mounts.route(|| self.base_url.authority(uri, headers), self.base_url.path(uri))
     }
 
     /// The agent of a call, which can name the agent by its tenant.
@@ -110,7 +110,7 @@ impl Service {
         head: &Parts,
         tenant: Option<&Tenant>,
     ) -> Result<&'a Mounted, Error> {
-        self.mounts.of_call(route.mount, &head.uri, &head.headers, tenant)
+        self.mounts.of_call(route.mount, || self.base_url.authority(&head.uri, &head.headers), tenant)
     }
 
     /// Replaces the error of an agent without an extended card by the public card, if `asker` is set.

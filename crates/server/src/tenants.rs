@@ -48,6 +48,12 @@ impl Tenants {
         self
     }
 
+    /// The tenants, if they are known.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Tenant> {
+        let named = if let Known::Named(tenants) = &self.0 { Some(tenants) } else { None };
+        named.into_iter().flatten()
+    }
+
     /// Whether the server answers requests of this tenant.
     pub(crate) fn contains(&self, tenant: &Tenant) -> bool {
         match &self.0 {

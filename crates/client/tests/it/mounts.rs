@@ -4,7 +4,7 @@ use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client};
 use nuncio_engine::{Engine, Turn, agent_fn};
 use nuncio_model::{AgentCard, Artifact, ErrorKind, StreamResponse, op::ListTasksRequest};
-use nuncio_server::{BindError, Mount, Server};
+use nuncio_server::{BindError, Mount, Server, Tenants};
 use nuncio_wire::Version;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -120,18 +120,89 @@ async fn each_host_has_its_own_agents() {
     let port = server.local_addr().port();
     tokio::spawn(server.serve(std::future::pending()));
     for (host, status) in [("one.example", 200), ("two.example", 421), ("localhost", 404)] {
-        let request = format!("GET /.well-known/agent-card.json HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
+        let answer = get(port, host, "", "/.well-known/agent-card.json").await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{host}: {answer}");
     }
 }
 
+/// The public URL has the host of the server. The card of an agent with a host must not send clients to another agent.
+#[tokio::test]
+async fn the_card_of_an_agent_with_a_host_has_addresses_with_this_host() {
+    let mounts = [Mount::root(engine("a")), Mount::root(engine("b")).with_host("b.example")];
+    let server = Server::hosting(mounts)
+        .public_url("https://a.example:8443".parse().unwrap())
+        .grpc_url("a.example:443".parse().unwrap())
+        .allowed_hosts(["a.example".parse().unwrap()])
+        .bind("127.0.0.1:0")
+        .await
+        .unwrap();
+    let port = server.local_addr().port();
+    tokio::spawn(server.serve(std::future::pending()));
+    for (host, name, urls) in [
+        ("a.example", "a", ["https://a.example:8443/", "https://a.example:8443", "a.example:443"]),
+        ("b.example", "b", ["https://b.example:8443/", "https://b.example:8443", "b.example:8443"]),
+    ] {
+        let card = get(port, host, "", "/.well-known/agent-card.json").await;
+        assert!(card.contains(&format!("\"name\":\"{name}\"")), "{card}");
+        for url in urls {
+            assert!(card.contains(&format!("\"url\":\"{url}\"")), "{host}: {url} {card}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_says_which_host_the_client_requested() {
+    let mounts = [Mount::root(engine("a")), Mount::root(engine("b")).with_host("b.example")];
+    let server = Server::hosting(mounts).trust_forwarded(true).bind("127.0.0.1:0").await.unwrap();
+    let port = server.local_addr().port();
+    tokio::spawn(server.serve(std::future::pending()));
+    let card = get(port, "localhost", "x-forwarded-host: b.example\r\n", "/.well-known/agent-card.json").await;
+    assert!(card.contains("\"name\":\"b\"") && card.contains("http://b.example/"), "{card}");
+    let card = get(port, "localhost", "", "/.well-known/agent-card.json").await;
+    assert!(card.contains("\"name\":\"a\""), "{card}");
+}
+
+/// A tenant finds the same agent over each binding.
+#[tokio::test]
+async fn a_tenant_at_the_root_finds_the_agent_over_each_binding() {
+    let root = Mount::root(engine("root")).with_tenants(Tenants::any());
+    let address = serve([root, Mount::at("/x", engine("two")).with_tenant("two")]).await;
+    for (tenant, name) in [("two", "two"), ("three", "root")] {
+        for binding in Binding::ALL {
+            let builder = Client::builder().version("1.0").tenant(tenant);
+            let client = builder.endpoint(&format!("http://{address}"), binding).unwrap();
+            assert_eq!(client.send("hi").await.unwrap().text(), name, "{binding:?}");
+        }
+    }
+}
+
+/// The answer to GET over a connection of its own.
+async fn get(port: u16, host: &str, headers: &str, path: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
 #[tokio::test]
 async fn places_that_collide_are_refused() {
+    let with_tenant = |mount: Mount| mount.with_tenants(Tenants::named(["one"]));
     for (mounts, message) in [
+        (
+            vec![with_tenant(Mount::root(engine("a"))), Mount::at("/one", engine("b"))],
+            "two agents are at /one: one as a tenant of the agent at /",
+        ),
+        (
+            vec![with_tenant(Mount::root(engine("a"))), Mount::at("/b", engine("b")).with_tenant("one")],
+            "two agents are at /one: one as a tenant of the agent at /",
+        ),
+        (
+            vec![with_tenant(Mount::at("/a", engine("a"))), Mount::at("/a/one", engine("b"))],
+            "two agents are at /a/one: one as a tenant of the agent at /a/",
+        ),
+        (vec![Mount::root(engine("a")).with_host("a.example:80")], "a.example:80"),
         (Vec::new(), "a server needs at least one agent"),
         (vec![Mount::at("/a", engine("a")), Mount::at("/a/", engine("b"))], "two agents are at the path /a"),
         (
@@ -148,4 +219,7 @@ async fn places_that_collide_are_refused() {
         assert!(matches!(&refused, BindError::Mounts(_)), "{refused}");
         assert!(refused.to_string().contains(message), "{refused}");
     }
+    let builder = Server::hosting([Mount::root(engine("a")), Mount::at("/one/two", engine("b"))]);
+    let refused = builder.public_url("https://a.example/one".parse().unwrap()).bind("127.0.0.1:0").await.err().unwrap();
+    assert!(refused.to_string().contains("begins with the path of the public URL"), "{refused}");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use nuncio_client::{Binding, Client, Cursor, End, RemoteAgent};
 use nuncio_engine::MemoryStore;
-use nuncio_model::{ErrorKind, StreamResponse, TaskState, op::SendMessageResponse};
+use nuncio_model::{ErrorKind, StreamResponse, TaskPushNotificationConfig, TaskState, op::SendMessageResponse};
 use nuncio_server::{Server, Tenants};
 use nuncio_wire::Version;
 
@@ -103,4 +103,18 @@ async fn a_remote_agent_without_resume_is_served_without_resume() {
     tokio::spawn(server.serve(std::future::pending()));
     let card = Client::connect(address.as_str()).await.unwrap().card().unwrap();
     assert_eq!((card.capabilities.streaming, card.capabilities.extensions.len()), (Some(true), 0));
+}
+
+/// The notifications of the remote agent have its version, which a receiver of another version cannot read.
+#[tokio::test]
+async fn a_webhook_of_another_version_is_refused() {
+    let address = relay(&upstream().await).await;
+    for (version, is_refused) in [("1.0", false), ("0.3", true)] {
+        let client = Client::builder().version(version).connect(&address).await.unwrap();
+        let SendMessageResponse::Task(task) = client.send("echo hi").await.unwrap() else { panic!("no task") };
+        let config = TaskPushNotificationConfig::new(task.id, "http://127.0.0.1:9/hook");
+        let outcome = client.call(config).await;
+        let kind = outcome.err().and_then(|error| error.as_agent_error().map(nuncio_model::Error::kind));
+        assert_eq!(kind == Some(ErrorKind::PushNotificationNotSupported), is_refused, "{version}: {kind:?}");
+    }
 }

@@ -21,7 +21,8 @@ use crate::{
 
 /// Answers a request to any path but the root.
 pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts, body: RequestBody) -> Response<Body> {
-    let Route { mount, path } = service.route(&head.uri, &head.headers);
+    let found = service.route(&head.uri, &head.headers);
+    let Route { mount, path } = found;
     // HEAD is GET without the body; a stream cannot be read by HEAD.
     let verb = if head.method == Method::HEAD { &Method::GET } else { &head.method };
     let version = head::version(head);
@@ -35,7 +36,9 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         Ok((dialect, routed)) => {
             (service.versions.rest_for_client(dialect, || head::user_agent(&head.headers)), routed)
         }
-        Err(RouteError::MethodNotAllowed { tenant: Some(tenant), .. }) if !mount.tenants.contains(&tenant) => {
+        Err(RouteError::MethodNotAllowed { tenant: Some(tenant), .. })
+            if !of_tenant(service, found, head, mount, Some(&tenant)).has_tenant(&tenant) =>
+        {
             return match error_dialect().or_else(default) {
                 Some(dialect) => refuse_tenant(dialect, head, &tenant),
                 None => Response::new(Body::Empty),
@@ -43,13 +46,14 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
         }
         Err(refusal) => return refuse_route(error_dialect(), head, &refusal),
     };
-    if let Some(tenant) = routed.tenant.as_ref().filter(|it| !mount.tenants.contains(it)) {
+    let mount = of_tenant(service, found, head, mount, routed.tenant.as_ref());
+    if let Some(tenant) = routed.tenant.as_ref().filter(|tenant| !mount.has_tenant(tenant)) {
         return refuse_tenant(dialect, head, tenant);
     }
     let outcome = match service.read(body, head, service.body_limits, &principal).await {
         Ok(body) => match rest::check_media_type(dialect, head::content_type(&head.headers), &body.bytes) {
-            Ok(()) => match call(service, mount, principal, head, &body.bytes, dialect, &routed).await {
-                Ok(answer) => respond(service, mount, head, dialect, routed.method, answer).await,
+            Ok(()) => match call(service, found, principal, head, &body.bytes, dialect, &routed).await {
+                Ok((mount, answer)) => respond(service, mount, head, dialect, routed.method, answer).await,
                 Err(error) => Err(error),
             },
             Err(error) => {
@@ -66,19 +70,31 @@ pub(super) async fn answer(service: &Service, principal: Principal, head: &Parts
     response
 }
 
-async fn call(
-    service: &Service,
-    mount: &Mounted,
+/// The agent that a tenant names, or else the agent at the path.
+fn of_tenant<'a>(
+    service: &'a Service,
+    found: Route<'a>,
+    head: &Parts,
+    mount: &'a Mounted,
+    tenant: Option<&Tenant>,
+) -> &'a Mounted {
+    service.mount_of(found, head, tenant).unwrap_or(mount)
+}
+
+async fn call<'a>(
+    service: &'a Service,
+    found: Route<'a>,
     principal: Principal,
     head: &Parts,
     body: &[u8],
     dialect: &'static dyn RestDialect,
     routed: &Routed,
-) -> Result<Answer, Error> {
+) -> Result<(&'a Mounted, Answer), Error> {
     let place = service.answers.offload.place(body.len()).await;
     let read = || dialect.decode_call(routed, head.uri.query(), body);
     let call = service.clients.reading(head, &principal, || place.run(read))?;
     drop(place);
+    let mount = service.mount_of(found, head, call.tenant())?;
     let falls_back = routed.method == nuncio_model::Method::GetExtendedAgentCard && dialect.falls_back_to_public_card();
     let asker = falls_back.then(|| principal.clone());
     let incoming = Incoming {
@@ -91,7 +107,8 @@ async fn call(
     };
     let answer = service.answer(incoming, call).await;
     let answer = Service::or_public_card(mount, answer, asker, head);
-    answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))
+    let answer = answer.map_err(|error| error.with_fields_named(|field| dialect.field_name(routed.method, field)))?;
+    Ok((mount, answer))
 }
 
 async fn respond(

@@ -59,6 +59,13 @@ impl FromStr for PublicUrl {
     }
 }
 
+impl PublicUrl {
+    /// The path, if the URL has a path.
+    pub(crate) fn path(&self) -> Option<&str> {
+        Some(&*self.0.prefix).filter(|path| !path.is_empty())
+    }
+}
+
 impl fmt::Display for PublicUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.url(""))
@@ -108,6 +115,8 @@ pub(crate) struct BaseUrl {
     local: UrlPrefix,
     /// The path of an agent on the server; empty for the server itself.
     place: Box<str>,
+    /// The host of an agent, if the agent answers for one host only.
+    host: Option<Box<str>>,
 }
 
 impl BaseUrl {
@@ -122,12 +131,12 @@ impl BaseUrl {
         let authority = format!("{host}:{}", local.port()).parse();
         let authority = authority.unwrap_or_else(|_| Authority::from_static("localhost"));
         let local = UrlPrefix { is_secure: false, authority, prefix: Box::default() };
-        Self { public, trusts_forwarded, local, place: Box::default() }
+        Self { public, trusts_forwarded, local, place: Box::default(), host: None }
     }
 
-    /// The addresses of an agent at this path of the server.
-    pub(crate) fn at(&self, place: &str) -> Self {
-        Self { place: place.into(), ..self.clone() }
+    /// The addresses of an agent at this path of the server, and for this host only.
+    pub(crate) fn at(&self, place: &str, host: Option<&str>) -> Self {
+        Self { place: place.into(), host: host.map(Box::from), ..self.clone() }
     }
 
     /// The host of the configured address, if there is one.
@@ -143,6 +152,13 @@ impl BaseUrl {
     /// The address of the server for the sender of a request with this head.
     pub(crate) fn for_request(&self, uri: &Uri, headers: &HeaderMap) -> UrlPrefix {
         let mut base = self.server_prefix(uri, headers);
+        // The public URL has the host of the server, which can be the host of another agent.
+        if let (Some(host), Some(_)) = (&self.host, &self.public) {
+            let port = base.authority.port().map(|port| format!(":{port}")).unwrap_or_default();
+            if let Ok(authority) = format!("{host}{port}").parse() {
+                base.authority = authority;
+            }
+        }
         if !self.place.is_empty() {
             base.prefix = format!("{}{}", base.prefix, self.place).into();
         }
@@ -154,19 +170,22 @@ impl BaseUrl {
             return public.0.clone();
         }
         let mut base = self.local.clone();
-        let host = || headers.get(HOST)?.to_str().ok()?.parse().ok();
-        if let Some(authority) = uri.authority().cloned().or_else(host).filter(is_reachable) {
+        if let Some(authority) = self.authority(uri, headers) {
             base.authority = authority;
         }
         if self.trusts_forwarded {
-            let Forwarded { is_secure, authority, prefix } = forwarded::read(headers);
-            base.is_secure = is_secure;
-            if let Some(authority) = authority.filter(is_reachable) {
-                base.authority = authority;
-            }
-            base.prefix = prefix;
+            let Forwarded { is_secure, prefix, .. } = forwarded::read(headers);
+            (base.is_secure, base.prefix) = (is_secure, prefix);
         }
         base
+    }
+
+    /// The host that the client requested: from a trusted proxy, or else from the request.
+    pub(crate) fn authority(&self, uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+        let forwarded = self.trusts_forwarded.then(|| forwarded::read(headers).authority).flatten();
+        let host = || headers.get(HOST)?.to_str().ok()?.parse().ok();
+        let requested = || uri.authority().cloned().or_else(host).filter(is_reachable);
+        forwarded.filter(is_reachable).or_else(requested)
     }
 
     /// The address of the client: from the connection, or from a trusted proxy. `None` if the address is not known.

@@ -85,6 +85,13 @@ pub(crate) enum GrpcPlace {
 }
 
 impl Listing {
+    /// Lists gRPC at the host of the agent, in the place of the address for the whole server.
+    pub(crate) fn use_own_grpc_host(&mut self) {
+        if self.grpc_url.take().is_some() {
+            self.bindings.get_or_insert_with(|| DEFAULT.to_vec()).push(Binding::Grpc);
+        }
+    }
+
     /// Whether one of the versions has one of the listed bindings.
     pub(crate) fn is_possible(&self, versions: &Versions) -> bool {
         versions.spoken().iter().any(|version| self.listed(*version).next().is_some())

@@ -1,5 +1,8 @@
 //! The place of an agent on a server, and the errors of a table of places.
 
+use std::net::Ipv6Addr;
+
+use http::uri::Authority;
 use nuncio_model::Tenant;
 
 use super::Mount;
@@ -37,6 +40,9 @@ pub enum MountError {
     /// The host cannot be the host of an agent.
     #[error(transparent)]
     Host(#[from] AllowedHostError),
+    /// A proxy passes the path of the public URL on or removes it, so the path of an agent cannot begin with it.
+    #[error("the path {0} of an agent begins with the path of the public URL")]
+    Prefix(Box<str>),
     /// Two agents have the same path or the same tenant, on the same host.
     #[error("two agents are at {0}")]
     Twice(Box<str>),
@@ -58,7 +64,10 @@ impl Place {
         if let Some(host) = &mount.host {
             host.parse::<AllowedHost>()?;
         }
-        let host = mount.host.as_ref().map(|host| host.trim_end_matches('.').to_ascii_lowercase().into());
+        let host = mount.host.as_ref().map(|host| match host.parse::<Ipv6Addr>() {
+            Ok(address) => format!("[{address}]").into(),
+            Err(_) => host.trim_end_matches('.').to_ascii_lowercase().into(),
+        });
         Ok(Self { path: path.into(), host, tenant: mount.tenant.clone() })
     }
 
@@ -92,17 +101,42 @@ impl Place {
         }
     }
 
+    /// Whether the path is this path, or begins with it.
+    pub(crate) fn is_at_or_below(&self, path: &str) -> bool {
+        self.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     pub(crate) fn is_root(&self) -> bool {
         self.path.is_empty()
     }
 
     /// Whether requests for this host are for the agent.
-    pub(crate) fn has_host(&self, host: Option<&str>) -> bool {
+    pub(crate) fn has_host(&self, host: Option<&Authority>) -> bool {
         match (&self.host, host) {
             (None, _) => true,
-            (Some(own), Some(host)) => own.eq_ignore_ascii_case(host.trim_end_matches('.')),
+            (Some(own), Some(host)) => own.eq_ignore_ascii_case(host.host().trim_end_matches('.')),
             (Some(_), None) => false,
         }
+    }
+
+    /// Refuses tenants of an agent that are the place of another agent. A request would reach one agent by the path, and
+    /// the other by the tenant.
+    pub(crate) fn check_tenants(places: &[Self], index: usize, tenants: &Tenants) -> Result<(), MountError> {
+        let place = &places[index];
+        let others = places.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, other)| other);
+        for other in others.filter(|other| other.host.is_none() || place.host.is_none() || other.host == place.host) {
+            let is_taken = |tenant: &&Tenant| {
+                *other.path == format!("{}/{tenant}", place.path)
+                    || place.is_root() && other.tenant.as_ref() == Some(*tenant)
+            };
+            if let Some(tenant) = tenants.names().find(is_taken) {
+                let path = &place.path;
+                return Err(MountError::Twice(
+                    format!("{path}/{tenant}: one as a tenant of the agent at {path}/").into(),
+                ));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -136,8 +170,9 @@ mod tests {
         for (host, is_its) in
             [(Some("one.example"), true), (Some("ONE.example."), true), (Some("two.example"), false), (None, false)]
         {
-            assert_eq!(one.has_host(host), is_its, "{host:?}");
+            let host = host.map(|host| host.parse().unwrap());
+            assert_eq!(one.has_host(host.as_ref()), is_its, "{host:?}");
         }
-        assert!(place("").has_host(None) && place("").has_host(Some("any")));
+        assert!(place("").has_host(None) && place("").has_host(Some(&"any".parse().unwrap())));
     }
 }

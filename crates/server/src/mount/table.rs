@@ -1,6 +1,6 @@
 //! The table of agents: which agent a request is for.
 
-use http::{HeaderMap, Uri, header::HOST};
+use http::uri::Authority;
 use nuncio_model::{Error, Tenant};
 
 use super::{Mounted, Place};
@@ -26,12 +26,17 @@ impl Mounts {
         Self(mounts)
     }
 
+    fn host(&self, host: impl FnOnce() -> Option<Authority>) -> Option<Authority> {
+        if self.0.iter().any(|mount| mount.place.host.is_some()) { host() } else { None }
+    }
+
     pub(crate) fn all(&self) -> &[Mounted] {
         &self.0
     }
 
-    /// Finds the agent by the host and the path of a request. `path` is the path below the server's root.
-    pub(crate) fn route<'a>(&'a self, uri: &Uri, headers: &HeaderMap, path: &'a str) -> Route<'a> {
+    /// Finds the agent by the host and the path of a request. `path` is the path below the server's root. `host` is
+    /// called only if an agent has a host.
+    pub(crate) fn route<'a>(&'a self, host: impl FnOnce() -> Option<Authority>, path: &'a str) -> Route<'a> {
         // The usual server has one agent, at the root and for all hosts.
         if let [mount] = &*self.0
             && mount.place.is_root()
@@ -39,8 +44,8 @@ impl Mounts {
         {
             return Route { mount: Some(mount), path };
         }
-        let host = self.host_of(uri, headers);
-        let mut found = self.0.iter().filter(|mount| mount.place.has_host(host));
+        let host = self.host(host);
+        let mut found = self.0.iter().filter(|mount| mount.place.has_host(host.as_ref()));
         let found = found.find_map(|mount| Some((mount, mount.place.below(path)?)));
         match found {
             Some((mount, path)) => Route { mount: Some(mount), path },
@@ -57,30 +62,17 @@ impl Mounts {
     pub(crate) fn of_call<'a>(
         &'a self,
         at: Option<&'a Mounted>,
-        uri: &Uri,
-        headers: &HeaderMap,
+        host: impl FnOnce() -> Option<Authority>,
         tenant: Option<&Tenant>,
     ) -> Result<&'a Mounted, Error> {
         let is_at_root = at.is_none_or(|mount| mount.place.is_root());
         if let Some(tenant) = tenant.filter(|tenant| is_at_root && !tenant.is_empty()) {
-            let host = self.host_of(uri, headers);
-            let has_tenant = |place: &Place| place.has_host(host) && place.tenant.as_ref() == Some(tenant);
+            let host = self.host(host);
+            let has_tenant = |place: &Place| place.has_host(host.as_ref()) && place.tenant.as_ref() == Some(tenant);
             if let Some(mount) = self.0.iter().find(|mount| has_tenant(&mount.place)) {
                 return Ok(mount);
             }
         }
         at.ok_or_else(|| Error::invalid_params("tenant", "must name an agent of this server"))
-    }
-
-    /// The host of a request without its port, if a place has a host at all.
-    fn host_of<'h>(&self, uri: &'h Uri, headers: &'h HeaderMap) -> Option<&'h str> {
-        self.0.iter().any(|mount| mount.place.host.is_some()).then_some(())?;
-        let header = || headers.get(HOST)?.to_str().ok();
-        let authority = uri.authority().map(http::uri::Authority::as_str).or_else(header)?;
-        let end = match authority.strip_prefix('[') {
-            Some(rest) => rest.find(']')? + 2,
-            None => authority.find(':').unwrap_or(authority.len()),
-        };
-        authority.get(..end)
     }
 }

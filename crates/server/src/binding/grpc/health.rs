@@ -39,7 +39,7 @@ async fn respond(service: &Service, head: &Parts, body: RequestBody) -> Result<R
     let message = message(&body.bytes, MAX_REQUEST)?;
     let name = health::decode_request(&message)?;
     let is_known = matches!(&*name, "" | health::SERVICE) || service.versions.have_service(&name);
-    if service.base_url.path(&head.uri) == health::WATCH {
+    if service.route(&head.uri, &head.headers).path == health::WATCH {
         return watch(service, is_known);
     }
     if !is_known {
