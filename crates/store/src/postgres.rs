@@ -123,7 +123,7 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`PostgresError`] contains a hint for the operator: the URL is not valid, or the database cannot be reached, was
-    /// written by a later release, has foreign tables in the schema, or refuses a necessary operation.
+    /// written by a later release, is in use by nodes of an earlier release, has foreign tables in the schema, or refuses a necessary operation.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, PostgresError> {
         let (connector, mut client, _driver) = beside::connect(url, options).await?;
         let place = connector.place.to_string();

@@ -11,8 +11,10 @@ use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
+    error::unavailable,
     links::Links,
     read::value,
+    schema,
     statements::Sql,
     text::{self, ScopeColumns, from_column, to_column},
 };
@@ -123,10 +125,13 @@ fn renewal_timeout(lease: Duration) -> Duration {
     (lease / 6).max(Duration::from_millis(500)).min(lease / 2)
 }
 
-/// Registers a new node with a lease.
+/// Registers a new node with a lease. Fails if a later release has updated the schema.
 pub(super) async fn join(links: &Links, lease: Duration, bound: Duration) -> Result<NodeId, StoreError> {
-    let rows = links.query_within(bound, Sql::Join, &[&lease.as_secs_f64()]).await?;
-    super::read::first(&rows).map(node_id)
+    let rows = links.query_within(bound, Sql::Join, &[&lease.as_secs_f64(), &schema::version()]).await?;
+    let Some(row) = rows.first() else {
+        return Err(unavailable("a later release has updated the schema of the database; stop this node"));
+    };
+    value(row, 0).map(node_id)
 }
 
 /// Reads commands from rows.

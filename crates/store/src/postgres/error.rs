@@ -50,6 +50,12 @@ pub enum PostgresError {
         /// The version of this release.
         known: i64,
     },
+    /// The schema must be updated, but nodes of an earlier release run and cannot work with the updated schema.
+    #[error("the database {place} is in use by nodes of an earlier release; stop all nodes, and start again")]
+    InUse {
+        /// The database and schema.
+        place: String,
+    },
     /// The schema does not exist.
     #[error(
         "there are no tasks at {place}; give the URL of the served store with --store, or create the schema with `nuncio db migrate`"

@@ -19,6 +19,14 @@ const STEPS: &[&str] = &[
     include_str!("schema/7.sql"),
 ];
 
+/// The number of each step after which a running node of an earlier release cannot read or write.
+const INCOMPATIBLE: &[i32] = &[3, 6, 7];
+
+/// The version of the schema of this release.
+pub(super) fn version() -> i32 {
+    i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
+}
+
 /// Creates the schema or updates it to the current version. Returns the previous version. If several nodes start at the
 /// same time, one node does the work and the others wait.
 pub(super) async fn prepare(client: &mut Client, place: &DatabaseUrl) -> Result<SchemaVersion, PostgresError> {
@@ -47,12 +55,25 @@ pub(super) async fn prepare(client: &mut Client, place: &DatabaseUrl) -> Result<
             known(0, place)?
         }
     };
+    let is_pending = |step: &i32| i64::from(*step) > version.found;
+    if version.found > 0 && INCOMPATIBLE.iter().any(is_pending) {
+        check_unused(&transaction, place).await?;
+    }
     for (step, number) in STEPS.iter().zip(1_i32..).skip(usize::try_from(version.found).unwrap_or_default()) {
         transaction.batch_execute(step).await.map_err(failed)?;
         transaction.execute("UPDATE nuncio_schema SET version = $1", &[&number]).await.map_err(failed)?;
     }
     transaction.commit().await.map_err(failed)?;
     Ok(version)
+}
+
+/// Fails if a node has a lease. Until the end of the transaction, no node can join the store or renew its lease.
+async fn check_unused(transaction: &impl GenericClient, place: &DatabaseUrl) -> Result<(), PostgresError> {
+    let failed = |source| unusable(place, source);
+    transaction.batch_execute("LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE").await.map_err(failed)?;
+    let sql = "SELECT EXISTS (SELECT 1 FROM nodes WHERE expires > clock_timestamp())";
+    let is_used: bool = transaction.query_one(sql, &[]).await.map_err(failed)?.get(0);
+    if is_used { Err(PostgresError::InUse { place: place.to_string() }) } else { Ok(()) }
 }
 
 /// The version of the schema, 0 if the schema does not exist, and the version of this release. Changes nothing and
@@ -93,7 +114,7 @@ async fn find(client: &impl GenericClient, place: &DatabaseUrl) -> Result<Found,
 }
 
 fn known(version: i32, place: &DatabaseUrl) -> Result<SchemaVersion, PostgresError> {
-    let (found, known) = (i64::from(version), i64::try_from(STEPS.len()).unwrap_or(i64::MAX));
+    let (found, known) = (i64::from(version), i64::from(self::version()));
     if found > known {
         return Err(PostgresError::Newer { place: place.to_string(), found, known });
     }

@@ -59,8 +59,9 @@ statements! {
     Settle = include_str!("sql/settle.sql");
     Orphans = include_str!("sql/orphans.sql");
     AtWork = include_str!("sql/at_work.sql");
-    /// Registers a new node with a lease.
-    Join = "INSERT INTO nodes (expires) VALUES (clock_timestamp() + $1::float8 * interval '1 second') RETURNING node";
+    /// Registers a new node with a lease, unless a later release has updated the schema.
+    Join = "INSERT INTO nodes (expires) SELECT clock_timestamp() + $1::float8 * interval '1 second' \
+        FROM nuncio_schema WHERE version <= $2::int4 RETURNING node";
     /// Renews the lease, unless the lease has expired.
     Renew = "UPDATE nodes SET expires = clock_timestamp() + $2::float8 * interval '1 second' \
         WHERE node = $1::int8 AND expires > clock_timestamp() RETURNING 1";

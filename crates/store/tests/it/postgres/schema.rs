@@ -1,8 +1,8 @@
 //! The schema: it is created once, recognized later, and refused if it belongs to another program.
 
 use nuncio_engine::{
-    TaskStore,
-    store::{Claim, CommandId, CommandStatus},
+    StoreError, TaskStore,
+    store::{Claim, CommandId, CommandStatus, Lease},
 };
 use nuncio_model::{Scope, TaskState};
 use nuncio_store::{PostgresError, PostgresStore};
@@ -101,6 +101,40 @@ async fn a_schema_of_an_earlier_release_is_migrated() {
     let now = nuncio_model::Timestamp::now();
     assert_eq!(store.resting(&[TaskState::InputRequired], now, 9).await.unwrap().len(), 1);
     assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 7);
+}
+
+#[tokio::test]
+async fn a_schema_is_not_migrated_while_a_node_of_an_earlier_release_has_a_lease() {
+    let place = Place::new();
+    let client = place.client().await;
+    client.batch_execute(FOURTH).await.unwrap();
+    client.batch_execute("UPDATE nuncio.nodes SET expires = now() + interval '1 hour' WHERE node = 2").await.unwrap();
+    let migrated = PostgresStore::migrate(place.url(), options()).await;
+    for error in [refused(&place).await, migrated.err().unwrap()] {
+        assert!(matches!(error, PostgresError::InUse { .. }), "{error}");
+        let hint = "is in use by nodes of an earlier release; stop all nodes, and start again";
+        assert!(error.to_string().ends_with(hint), "{error}");
+    }
+    assert_eq!(PostgresStore::schema(place.url(), options()).await.unwrap().found, 4);
+    place.end_leases().await;
+    let store = place.open(options()).await;
+    assert_eq!(store.count().await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_node_that_lost_its_lease_does_not_rejoin_after_an_update_of_the_schema() {
+    let place = Place::new();
+    let store = place.open(options()).await;
+    let cluster = store.cluster().unwrap();
+    place.client().await.batch_execute("UPDATE nuncio_schema SET version = 1000").await.unwrap();
+    assert_eq!(cluster.renew().await.unwrap(), Lease::Kept);
+    place.end_leases().await;
+    let error = cluster.renew().await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap();
+    assert!(reason.contains("a later release has updated the schema"), "{reason}");
+    let leases = "SELECT count(*) FROM nodes WHERE expires > clock_timestamp()";
+    assert_eq!(place.client().await.query_one(leases, &[]).await.unwrap().get::<_, i64>(0), 0);
 }
 
 #[tokio::test]
