@@ -4,12 +4,13 @@
 //! `historyLength` of `tasks/get`, and the task of the answer has the statuses in its metadata under [`KEY`], oldest
 //! first: `{"state": …, "timestamp": …}`. The messages of the statuses are in `history`.
 
-use std::{collections::VecDeque, future::poll_fn, sync::Arc};
+use std::{collections::VecDeque, future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use nuncio_model::{
     Caller, Error, ErrorKind, EventStream, Reply, Request, Scope, StreamResponse, Struct, Task, TaskState, TaskStatus,
     Tenant, Value, op::SubscribeToTaskRequest,
 };
+use tokio::time::timeout;
 
 /// The key of the statuses in the metadata of a task.
 pub(crate) const KEY: &str = "https://nuncio.dev/a2a/state-transition-history";
@@ -19,6 +20,9 @@ const STATUSES: usize = 100;
 
 /// The number of events of a task that are read for an answer.
 const EVENTS: usize = 10_000;
+
+/// The time for the events of an answer. A slow store must not delay `tasks/get`, because the statuses are an addition.
+const READ_TIME: Duration = Duration::from_secs(2);
 
 /// The number of statuses that a call of `tasks/get` with this `historyLength` asks for, if the call asks for statuses.
 ///
@@ -63,50 +67,63 @@ impl Log<'_> {
 
     async fn statuses(&self, task: &Task, most: usize) -> VecDeque<TaskStatus> {
         let mut statuses = VecDeque::new();
-        let mut add = |status: &TaskStatus| {
-            let is_new = statuses.back().is_none_or(|last: &TaskStatus| !is_same(last, status));
-            if is_new {
-                statuses.push_back(status.clone());
-            }
-            if statuses.len() > most {
-                statuses.pop_front();
-            }
-        };
-        if let Some((mut events, end)) = self.open(task).await {
-            for _ in 0..EVENTS {
-                let Some(Ok(event)) = poll_fn(|cx| events.as_mut().poll_next(cx)).await else { break };
-                match &event.response {
-                    StreamResponse::Task(task) => add(&task.status),
-                    StreamResponse::StatusUpdate(update) => add(&update.status),
-                    StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => {}
-                }
-                if end.is_some_and(|end| event.sequence.is_none_or(|at| at >= end)) {
-                    break;
-                }
-            }
+        // If the time is over or the log is not stored, the answer has the statuses that were read before.
+        drop(timeout(READ_TIME, self.read(task, most, &mut statuses)).await);
+        // The log can have newer statuses than the task of the answer, older events only, or no events.
+        match statuses.iter().rposition(|status| is_same(status, &task.status)) {
+            Some(last) => statuses.truncate(last + 1),
+            None => push(&mut statuses, &task.status, most),
         }
-        // The log may be gone, or longer than what is read of it.
-        add(&task.status);
         statuses
     }
 
-    /// The events of a task from the beginning, and the number of the last event if the task has not ended.
-    async fn open(&self, task: &Task) -> Option<(EventStream, Option<u64>)> {
+    /// Reads the statuses of a task from its log, up to the status that the task has now.
+    async fn read(&self, task: &Task, most: usize, statuses: &mut VecDeque<TaskStatus>) -> Result<(), Error> {
+        let (mut events, end) = self.open(task).await?;
+        let mut is_current = false;
+        for _ in 0..EVENTS {
+            // The last record of a log can be a message, which is no event. Therefore `end` can be the number of no event,
+            // and the next event comes when the agent emits it. After the current status, read only what is ready.
+            let event = poll_fn(|cx| match events.as_mut().poll_next(cx) {
+                Poll::Pending if is_current && end.is_some() => Poll::Ready(None),
+                polled => polled,
+            });
+            let Some(event) = event.await.transpose()? else { break };
+            let status = match &event.response {
+                StreamResponse::Task(task) => Some(&task.status),
+                StreamResponse::StatusUpdate(update) => Some(&update.status),
+                StreamResponse::ArtifactUpdate(_) | StreamResponse::Message(_) => None,
+            };
+            if let Some(status) = status {
+                push(statuses, status, most);
+                is_current |= is_same(status, &task.status);
+            }
+            if end.is_some_and(|end| event.sequence.is_none_or(|at| at >= end)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The events of a task from the beginning, and the number of the last record if the task has not ended.
+    async fn open(&self, task: &Task) -> Result<(EventStream, Option<u64>), Error> {
         if task.state().is_terminal() {
-            return Some((self.subscribe(task, Some(0)).await.ok()?, None));
+            return Ok((self.subscribe(task, Some(0)).await?, None));
         }
         match self.subscribe(task, None).await {
             Ok(mut events) => {
                 // The first event of a subscription is the task, with its place in the log.
-                let end = poll_fn(|cx| events.as_mut().poll_next(cx)).await?.ok()?.sequence?;
+                let first = poll_fn(|cx| events.as_mut().poll_next(cx)).await.transpose()?;
+                let end = first.and_then(|event| event.sequence);
+                let end = end.ok_or_else(|| Error::internal("the stream does not begin with the task"))?;
                 let begin = end.saturating_sub(u64::try_from(EVENTS).unwrap_or(u64::MAX));
-                Some((self.subscribe(task, Some(begin)).await.ok()?, Some(end)))
+                Ok((self.subscribe(task, Some(begin)).await?, Some(end)))
             }
             // The task has ended meanwhile.
             Err(error) if error.kind() == ErrorKind::UnsupportedOperation => {
-                Some((self.subscribe(task, Some(0)).await.ok()?, None))
+                Ok((self.subscribe(task, Some(0)).await?, None))
             }
-            Err(_) => None,
+            Err(error) => Err(error),
         }
     }
 
@@ -119,6 +136,16 @@ impl Log<'_> {
             Reply::Events(events) => Ok(events),
             _ => Err(Error::internal("the answer to SubscribeToTask is no stream")),
         }
+    }
+}
+
+/// Adds a status that differs from the last one. Removes the oldest status if there are more than `most`.
+fn push(statuses: &mut VecDeque<TaskStatus>, status: &TaskStatus, most: usize) {
+    if statuses.back().is_none_or(|last| !is_same(last, status)) {
+        statuses.push_back(status.clone());
+    }
+    if statuses.len() > most {
+        statuses.pop_front();
     }
 }
 

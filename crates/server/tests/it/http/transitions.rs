@@ -1,14 +1,15 @@
 //! `capabilities.stateTransitionHistory` of cards before 1.0, and the history of statuses in `tasks/get`.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use nuncio_engine::{Engine, MemoryStore, agent_fn};
 use nuncio_model::AgentCard;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::{
     Running,
-    agent::{engine, message},
+    agent::{card, engine, message},
 };
 
 const KEY: &str = "https://nuncio.dev/a2a/state-transition-history";
@@ -60,6 +61,50 @@ async fn a_task_with_history_has_its_statuses() {
         assert_eq!(ended["status"]["state"], "canceled", "{version}");
         let read = get(json!(10)).await;
         assert_eq!(states(&read)[all.len() - 1..], ["input-required", "canceled"], "{version}: {read}");
+    }
+}
+
+/// A task as `tasks/get` gives it with a history, in less than the time limit for the statuses.
+async fn at_once(running: &Running, version: &str, id: &Value) -> Value {
+    let begin = Instant::now();
+    let read = call(running, version, "tasks/get", &json!({"id": id, "historyLength": 5})).await;
+    assert!(begin.elapsed() < Duration::from_secs(2), "{version}: {:?}", begin.elapsed());
+    read
+}
+
+/// The first message of a task of 0.1 is a record of its own, behind the task.
+#[tokio::test]
+async fn a_silent_agent_does_not_delay_the_statuses() {
+    let agent = agent_fn(|turn: nuncio_engine::Turn| async move {
+        turn.cancelled().cancelled().await;
+        Ok(())
+    });
+    let running = Running::of(Engine::builder(agent).card(card()).build(), |builder| builder).await;
+    let [_, _, (version, send, message)] = rows();
+    let sending = tokio::spawn(running.rpc(send, &message).header("a2a-version", version).fetch());
+    let get = json!({"id": "own"});
+    while running.rpc("tasks/get", &get).header("a2a-version", version).fetch().await.json().get("error").is_some() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let read = at_once(&running, version, &json!("own")).await;
+    assert_eq!(states(&read), ["submitted"], "{read}");
+    sending.abort();
+}
+
+#[tokio::test]
+async fn a_waiting_message_does_not_delay_the_statuses() {
+    let running = keeping().await;
+    let [(version, send, mut message), ..] = rows();
+    message["configuration"] = json!({"blocking": false});
+    message["message"]["parts"][0]["text"] = json!("silent");
+    let task = call(&running, version, send, &message).await;
+    message["message"]["taskId"] = task["id"].clone();
+    message["message"]["messageId"] = json!("m-2");
+    let waiting = call(&running, version, send, &message).await;
+    assert_eq!((&waiting["id"], &waiting["status"]["state"]), (&task["id"], &json!("working")), "{waiting}");
+    for version in ["0.2", "0.3"] {
+        let read = at_once(&running, version, &task["id"]).await;
+        assert_eq!(states(&read), ["submitted", "working"], "{version}: {read}");
     }
 }
 
