@@ -19,7 +19,7 @@ pub(crate) const KEY: &str = "https://nuncio.dev/a2a/state-transition-history";
 const STATUSES: usize = 100;
 
 /// The number of events of a task that are read for an answer.
-const EVENTS: usize = 10_000;
+const EVENTS: usize = 1_000;
 
 /// The time for the events of an answer. A slow store must not delay `tasks/get`, because the statuses are an addition.
 const READ_TIME: Duration = Duration::from_secs(2);
@@ -51,30 +51,35 @@ fn entry(status: &TaskStatus, name: fn(TaskState) -> &'static str) -> Value {
 
 impl Log<'_> {
     /// Adds to a task the newest `most` of its statuses, each with the name that `name` gives its state. If the log is
-    /// not kept, the history is the current status alone.
+    /// not kept, the history is the current status alone. If the agent does not stream, the task stays as it is, because
+    /// the card does not promise the history.
     pub(crate) async fn add_statuses(
         &self,
         task: Arc<Task>,
         most: usize,
         name: fn(TaskState) -> &'static str,
     ) -> Arc<Task> {
-        let statuses = self.statuses(&task, most).await;
+        let Some(statuses) = self.statuses(&task, most).await else { return task };
         let statuses = statuses.iter().map(|status| entry(status, name)).collect();
         let mut task = Arc::unwrap_or_clone(task);
         task.metadata.get_or_insert_default().insert(KEY.to_owned(), Value::Array(statuses));
         Arc::new(task)
     }
 
-    async fn statuses(&self, task: &Task, most: usize) -> VecDeque<TaskStatus> {
+    /// The statuses of a task; `None` if the agent does not stream.
+    async fn statuses(&self, task: &Task, most: usize) -> Option<VecDeque<TaskStatus>> {
         let mut statuses = VecDeque::new();
         // If the time is over or the log is not stored, the answer has the statuses that were read before.
-        drop(timeout(READ_TIME, self.read(task, most, &mut statuses)).await);
+        let read = timeout(READ_TIME, self.read(task, most, &mut statuses)).await;
+        if read.is_ok_and(|read| read.is_err_and(|error| is_without_streams(&error))) {
+            return None;
+        }
         // The log can have newer statuses than the task of the answer, older events only, or no events.
         match statuses.iter().rposition(|status| is_same(status, &task.status)) {
             Some(last) => statuses.truncate(last + 1),
             None => push(&mut statuses, &task.status, most),
         }
-        statuses
+        Some(statuses)
     }
 
     /// Reads the statuses of a task from its log, up to the status that the task has now.
@@ -120,7 +125,7 @@ impl Log<'_> {
                 Ok((self.subscribe(task, Some(begin)).await?, Some(end)))
             }
             // The task has ended meanwhile.
-            Err(error) if error.kind() == ErrorKind::UnsupportedOperation => {
+            Err(error) if error.kind() == ErrorKind::UnsupportedOperation && !is_without_streams(&error) => {
                 Ok((self.subscribe(task, Some(0)).await?, None))
             }
             Err(error) => Err(error),
@@ -137,6 +142,11 @@ impl Log<'_> {
             _ => Err(Error::internal("the answer to SubscribeToTask is no stream")),
         }
     }
+}
+
+/// Whether an error says that the agent does not stream. The errors of a task name the task.
+fn is_without_streams(error: &Error) -> bool {
+    error.kind() == ErrorKind::UnsupportedOperation && !error.metadata().contains_key("taskId")
 }
 
 /// Adds a status that differs from the last one. Removes the oldest status if there are more than `most`.

@@ -136,6 +136,11 @@ async fn the_card_of_an_older_version_says_so_if_the_agent_streams() {
     let agent = agent_fn(|turn: nuncio_engine::Turn| async move { turn.complete("done").await });
     let other = Running::of(Engine::builder(agent).card(card).build(), |builder| builder).await;
     for (running, expected) in [(&streams, true), (&other, false)] {
+        let task = running.call("SendMessage", &message("hello")).await["task"].take();
+        for version in ["0.1", "0.2", "0.3"] {
+            let read = call(running, version, "tasks/get", &json!({"id": task["id"], "historyLength": 10})).await;
+            assert_eq!(read["metadata"].get(KEY).is_some(), expected, "{version}: {read}");
+        }
         for path in ["/.well-known/agent.json", "/.well-known/agent-card.json"] {
             let card = running.send("GET", path).without("a2a-version").fetch().await.json();
             let flag = &card["capabilities"]["stateTransitionHistory"];
