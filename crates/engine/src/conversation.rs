@@ -141,7 +141,7 @@ impl Opening {
             // A refused message must not leave a webhook behind.
             may_start(shared, &task_ref)?;
             let added = push::add(shared, &self.scope, &id, *config, self.push_format).await?;
-            hook = Some(Box::new((self.scope, added)));
+            hook = Some(Box::new(added));
         }
         let (sender, accepted) = oneshot::channel();
         let mut incoming = Incoming::new(self.request, self.extensions);
@@ -180,8 +180,8 @@ pub(crate) struct Acceptance {
     hook: AddedWebhook,
 }
 
-/// The webhook that came with a message to a task that was there, and the caller.
-type AddedWebhook = Option<Box<(Scope, Added)>>;
+/// The webhook that came with a message to an existing task.
+type AddedWebhook = Option<Box<Added>>;
 
 impl Acceptance {
     /// Waits until the message is in the log. If the message is refused, the webhook that came with it goes.
@@ -197,9 +197,8 @@ impl Acceptance {
 }
 
 async fn undo(shared: &Shared, hook: AddedWebhook) {
-    if let Some(hook) = hook {
-        let (scope, added) = *hook;
-        added.undo(shared, &scope).await;
+    if let Some(added) = hook {
+        added.undo(shared).await;
     }
 }
 

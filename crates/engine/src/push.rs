@@ -1,11 +1,15 @@
 //! The interface to webhooks: the guard of URLs. The dispatcher reads the outbox of the store.
 
+use std::sync::{Arc, Weak};
+
 use async_trait::async_trait;
 use nuncio_model::{Error, ErrorKind, PushConfigId, Scope, TaskId, TaskPushNotificationConfig};
-
 use tokio::sync::Mutex;
 
-use crate::{shared::Shared, store::PushConfig};
+use crate::{
+    shared::Shared,
+    store::{PushConfig, StoreError},
+};
 
 /// Decides whether a webhook can be registered.
 #[async_trait]
@@ -34,10 +38,16 @@ pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, tas
 }
 
 /// Additions of webhooks, so that those of one task come one after another on this node.
-pub(crate) struct Additions([Mutex<()>; PLACES]);
+pub(crate) struct Additions([Mutex<Place>; PLACES]);
 
 /// How many tasks can have webhooks added at the same time. Tasks share places by their ids.
 const PLACES: usize = 64;
+
+/// The additions that can still be undone.
+type Place = Vec<Weak<Addition>>;
+
+/// The scope, the task and the id of a webhook that was added.
+type Addition = (Scope, TaskId, PushConfigId);
 
 impl Default for Additions {
     fn default() -> Self {
@@ -46,7 +56,7 @@ impl Default for Additions {
 }
 
 impl Additions {
-    fn place(&self, task: &TaskId) -> &Mutex<()> {
+    fn place(&self, task: &TaskId) -> &Mutex<Place> {
         let sum = task.as_str().bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
         &self.0[sum % PLACES]
     }
@@ -55,21 +65,41 @@ impl Additions {
 /// A webhook that was added, and the webhook that it replaced.
 pub(crate) struct Added {
     pub(crate) config: TaskPushNotificationConfig,
+    format: Option<Box<str>>,
     before: Option<PushConfig>,
+    addition: Arc<Addition>,
 }
 
 impl Added {
-    /// Takes the webhook back, because the message with which it came was refused. A failure is only logged: the caller
-    /// gets the error of the message.
-    pub(crate) async fn undo(self, shared: &Shared, scope: &Scope) {
-        let task = self.config.task_id.unwrap_or_default();
-        let id = self.config.id.unwrap_or_default();
-        let undone = match self.before {
-            Some(before) => shared.store.put_push_config(scope, before).await,
-            None => shared.store.delete_push_config(scope, &task, &id).await,
+    /// Removes the webhook again, because the message with which the webhook came was refused. A webhook that was replaced
+    /// or changed meanwhile stays: another caller has the confirmation of its addition. A failure is only logged, because
+    /// the caller gets the error of the message.
+    pub(crate) async fn undo(self, shared: &Shared) {
+        let place = shared.additions.place(&self.addition.1).lock().await;
+        // An equal webhook, for example of a repeated message, is also an addition of its own.
+        let is_last = place.iter().any(|other| other.as_ptr() == Arc::as_ptr(&self.addition));
+        if is_last {
+            self.remove(shared).await;
+        }
+    }
+
+    /// Removes the webhook, if the store still has the webhook as it was added. The caller holds the lock of the place.
+    async fn remove(self, shared: &Shared) {
+        let Self { config, format, before, addition } = self;
+        let (scope, task, id) = &*addition;
+        let removed = async {
+            let stored = shared.store.push_configs(scope, task).await?.unwrap_or_default();
+            if !stored.iter().any(|stored| stored.config == config && stored.format == format) {
+                return Ok(false);
+            }
+            match before {
+                Some(before) => shared.store.put_push_config(scope, before).await,
+                None => shared.store.delete_push_config(scope, task, id).await,
+            }
         };
-        if let Err(error) = undone {
-            let error = &error as &dyn std::error::Error;
+        if let Err(error) = removed.await {
+            let error: &StoreError = &error;
+            let error = error as &dyn std::error::Error;
             tracing::warn!(%task, error, "push: cannot remove the webhook of a refused message; it stays");
         }
     }
@@ -89,7 +119,7 @@ pub(crate) async fn add(
 ) -> Result<Added, Error> {
     let most = shared.limits.push_configs;
     let id = name(&mut config, task).clone();
-    let _one_by_one = shared.additions.place(task).lock().await;
+    let mut place = shared.additions.place(task).lock().await;
     let known = known(shared, scope, task).await?;
     let count = known.len();
     let before = known.into_iter().find(|other| other.config.id.as_ref() == Some(&id));
@@ -97,15 +127,20 @@ pub(crate) async fn add(
         return Err(too_many(task, count));
     }
     // The store sets the first record to deliver.
-    let stored = PushConfig { config: config.clone(), format: format.map(Box::from), delivered: u64::MAX };
+    let format = format.map(Box::from);
+    let stored = PushConfig { config: config.clone(), format: format.clone(), delivered: u64::MAX };
     if !shared.store.put_push_config(scope, stored).await? {
         return Err(Error::task_not_found(task.as_str()));
     }
-    let added = Added { config, before };
+    let addition = Arc::new((scope.clone(), task.clone(), id));
+    // The new webhook replaces earlier ones with its id: their additions can no longer be undone.
+    place.retain(|other| other.upgrade().is_some_and(|other| other != addition));
+    place.push(Arc::downgrade(&addition));
+    let added = Added { config, format, before, addition };
     if added.before.is_none() && shared.store.cluster().is_some() {
         let count = self::known(shared, scope, task).await?.len();
         if count > most {
-            added.undo(shared, scope).await;
+            added.remove(shared).await;
             return Err(too_many(task, most));
         }
     }

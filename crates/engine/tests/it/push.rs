@@ -12,6 +12,7 @@ use nuncio_model::{
         SendStreamingMessageRequest,
     },
 };
+use tokio::sync::Semaphore;
 
 use crate::{rigged::Rigged, support::*};
 
@@ -328,6 +329,55 @@ async fn a_refused_message_does_not_change_webhooks() {
         assert_eq!(webhooks().await, before, "{id}");
         call(&engine, SendStreamingMessageRequest(request)).await.err().unwrap();
         assert_eq!(webhooks().await, before, "{id}");
+    }
+}
+
+/// While a message waits for its acceptance, another caller gets the confirmation of a webhook with the same id.
+#[tokio::test]
+async fn a_refused_message_does_not_remove_a_confirmed_webhook() {
+    for url in ["https://other/", "https://example.com/hook"] {
+        let store = Rigged::new();
+        let mut limits = Limits::default();
+        limits.task_size = 10_000;
+        let engine = builder(|turn| async move {
+            turn.begin().await?;
+            std::future::pending().await
+        });
+        let engine = engine.push_guard(Arc::new(Anywhere)).store(Arc::clone(&store) as _).limits(limits).build();
+        let large = "x".repeat(6_000);
+        let task = send(&engine, at_once(Message::user(large.as_str()))).await.unwrap();
+        let webhooks = async || store.inner().push_configs(&Scope::open(), &task.id).await.unwrap().unwrap();
+        let gate = Arc::new(Semaphore::new(0));
+        *store.queue.lock().unwrap() = Some(Arc::clone(&gate));
+        let sent = |text: &str, url: Option<&str>| {
+            let webhook =
+                |url: &str| TaskPushNotificationConfig { id: Some("own".into()), url: url.to_owned(), ..config(&task) };
+            let configuration = SendMessageConfiguration {
+                task_push_notification_config: url.map(webhook),
+                return_immediately: true,
+                ..Default::default()
+            };
+            let request = SendMessageRequest::new(follow(&task, text).message).with_configuration(configuration);
+            let engine = engine.clone();
+            tokio::spawn(async move { call(&engine, request).await.map(drop) })
+        };
+        let accepted = sent("small", None);
+        let refused = sent(&large, Some(url));
+        within(async {
+            while webhooks().await.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let confirmed = TaskPushNotificationConfig { id: Some("own".into()), ..config(&task) };
+        call(&engine, confirmed.clone()).await.unwrap();
+        assert!(!refused.is_finished());
+        gate.add_permits(10);
+        accepted.await.unwrap().unwrap();
+        let error = refused.await.unwrap().unwrap_err();
+        assert_ne!(error.kind(), ErrorKind::Unavailable, "{error}");
+        let stored: Vec<_> = webhooks().await.into_iter().map(|stored| stored.config).collect();
+        assert_eq!(stored, [confirmed], "{url}");
     }
 }
 
