@@ -20,6 +20,7 @@ impl Shared {
     /// `TaskNotFound`.
     pub(crate) fn forget(&self, live: &Arc<LiveTask>) {
         self.registry.remove(live);
+        self.recovery_queue.forget(&live.scope, &live.id);
         // The reason comes first: a runner that stops without a reason reports a stop of the server to its readers.
         live.change(|state| {
             state.broken = Some(Error::task_not_found(live.id.as_str()));
@@ -43,6 +44,12 @@ impl Shared {
     pub(crate) async fn find_erased(&self, erase: &Erase) -> Result<(), StoreError> {
         // Before the look: a task that is being loaded looks for erasures when it is filled in.
         self.erasures.fetch_add(1, Ordering::SeqCst);
+        // The context of a task that is not in memory is unknown. A task that still exists gets another attempt.
+        self.recovery_queue.retain_too_large(|scope, id| match erase {
+            Erase::Tenant(tenant) => scope.tenant != *tenant,
+            Erase::Scope(erased) | Erase::Context(erased, _) => scope != erased,
+            Erase::Task(erased, task) => (scope, id) != (erased, task),
+        });
         let mut meant = self.registry.all();
         meant.retain(|live| live.is_of(erase));
         for live in &meant {

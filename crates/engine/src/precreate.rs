@@ -61,7 +61,8 @@ pub(crate) async fn precreate(
     context: Option<&ContextId>,
 ) -> Result<Option<Precreated>, Error> {
     match shared.attach(scope, &new_task.id).await {
-        Err(error) if error.kind() == ErrorKind::TaskNotFound => {}
+        // The recovery queue can have an erased task with this id.
+        Err(error) if error.kind() == ErrorKind::TaskNotFound => shared.recovery_queue.forget(scope, &new_task.id),
         outcome => return outcome.map(|_| None),
     }
     shared.turn_may_begin(scope)?;

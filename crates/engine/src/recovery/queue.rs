@@ -56,7 +56,7 @@ enum Stage {
     UnderWay(bool),
     /// The time of the successful attempt.
     Settled(Instant),
-    /// The store can never hold the task. There are no more attempts.
+    /// The store can never hold the task. There are no more attempts until the task is erased.
     TooLarge,
 }
 
@@ -112,6 +112,20 @@ impl RecoveryQueue {
         }
         let known = tasks.known.get(&(scope.clone(), id.clone()))?;
         known.is_unsettled().then_some(known.reason)
+    }
+
+    /// Removes a task that the store does not have. A later task can have the same id.
+    pub(crate) fn forget(&self, scope: &Scope, id: &TaskId) {
+        let mut tasks = self.tasks.lock();
+        if !tasks.known.is_empty() {
+            tasks.known.remove(&(scope.clone(), id.clone()));
+        }
+    }
+
+    /// Removes the tasks without more attempts, except the tasks for which `keeps` is true.
+    pub(crate) fn retain_too_large(&self, keeps: impl Fn(&Scope, &TaskId) -> bool) {
+        let is_too_large = |known: &Known| matches!(known.stage, Stage::TooLarge);
+        self.tasks.lock().known.retain(|(scope, id), known| !is_too_large(known) || keeps(scope, id));
     }
 
     /// The number of tasks to settle.

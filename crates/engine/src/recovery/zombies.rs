@@ -2,7 +2,7 @@
 //! store with the tasks that it runs. A task without a runner is settled, whatever the cause.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -76,11 +76,15 @@ async fn search_periodically(shared: Weak<Shared>) {
 /// second search excludes tasks with a runner that is just starting or ending.
 async fn search(shared: &Arc<Shared>, last: &Candidates) -> Result<Candidates, StoreError> {
     let (mut seen, mut after) = (Candidates::new(), None);
+    let mut queued = HashSet::new();
     loop {
         let page = shared.store.at_work(after.as_deref(), PAGE).await?;
         for AtWork { scope, id, epoch, sequence } in page.tasks {
-            let has_runner = shared.registry.find(&scope, &id).is_some_and(|task_ref| task_ref.lock().running);
-            if has_runner || shared.recovery_queue.has(&scope, &id) {
+            if shared.recovery_queue.has(&scope, &id) {
+                queued.insert((scope, id));
+                continue;
+            }
+            if shared.registry.find(&scope, &id).is_some_and(|task_ref| task_ref.lock().running) {
                 continue;
             }
             let (key, place) = ((scope, id), (epoch, sequence));
@@ -95,6 +99,9 @@ async fn search(shared: &Arc<Shared>, last: &Candidates) -> Result<Candidates, S
         }
         after = page.next;
         if after.is_none() {
+            // The store has no other task at work on this node: the other tasks were erased, or another node has them.
+            let is_queued = |scope: &Scope, id: &TaskId| queued.contains(&(scope.clone(), id.clone()));
+            shared.recovery_queue.retain_too_large(is_queued);
             return Ok(seen);
         }
     }

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use nuncio_engine::{AgentError, Engine, Limits, TaskStore, Turn};
+use nuncio_engine::{AgentError, Engine, Limits, TaskStore, Turn, store::Erase};
 use nuncio_model::{ErrorKind, Message, Scope, Task, TaskState, op::SendMessageRequest};
 use nuncio_suites::SharedMemory;
 use tokio::time::{Instant, sleep};
@@ -131,4 +131,27 @@ async fn a_task_that_the_store_can_never_hold_is_not_tried_for_ever() {
     assert!((900..1_000).contains(&left), "{left}");
     sleep(PERIOD * 1_000).await;
     assert_eq!((store.fates_left(), engine.zombies()), (left, zombies));
+}
+
+/// A task that the store can never hold is not tried again. Its erasure ends that also for a later task with its id.
+#[tokio::test(start_paused = true)]
+async fn an_erased_task_does_not_hide_a_later_task_with_its_id() {
+    for is_known in [true, false] {
+        let store = Rigged::new();
+        let engine = builder(asks).store(Arc::clone(&store) as _).build();
+        engine.recover().await.unwrap();
+        let orphan = store.orphan("large").await;
+        store.commits([Fate::TooLarge; 1_000]);
+        sleep(PERIOD * 10).await;
+        let erase = Erase::Task(orphan.scope, orphan.id);
+        if is_known {
+            assert_eq!(engine.erase(&erase).await.unwrap(), 1);
+        } else {
+            assert_eq!(store.inner().erase(&erase).await.unwrap(), 1);
+            sleep(PERIOD * 2).await;
+        }
+        store.commits([]);
+        store.orphan("large").await;
+        ends_within(&engine, "large", PERIOD * 3).await;
+    }
 }
