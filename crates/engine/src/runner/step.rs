@@ -19,8 +19,10 @@ pub(super) struct Step {
     pub(super) controls: Vec<Control>,
     /// The outcome of the turn, if the turn ended.
     pub(super) outcome: Option<Result<(), AgentError>>,
-    /// Whether the timer has expired.
+    /// Whether the timer has expired. An event or a cancel of the same step can stop or replace the timer.
     pub(super) expired: bool,
+    /// Whether the task must be created without a wait for the first event.
+    pub(super) creates_at_once: bool,
     /// Whether the idle timeout may have expired.
     pub(super) is_silent: bool,
 }
@@ -41,8 +43,8 @@ impl Runner {
             } else if let Some(deferred) = &self.deferred
                 && is_quiet
             {
-                step.expired =
-                    deferred.first_event_timeout.is_zero() || running.set_timer(deferred.first_event_timeout, cx);
+                step.creates_at_once = deferred.first_event_timeout.is_zero();
+                step.expired = !step.creates_at_once && running.set_timer(deferred.first_event_timeout, cx);
             }
             if let Some(idle_timeout) = &mut running.idle_timeout {
                 if !is_quiet {
@@ -50,7 +52,7 @@ impl Runner {
                 }
                 step.is_silent = idle_timeout.poll(cx);
             }
-            if !is_quiet || step.expired || step.is_silent || !step.controls.is_empty() {
+            if !is_quiet || step.expired || step.creates_at_once || step.is_silent || !step.controls.is_empty() {
                 return Poll::Ready(());
             }
             if !can_be_found {

@@ -98,7 +98,9 @@ impl Runner {
                 self.take(control, Some(&mut running));
             }
             self.count_waiting();
-            if step.expired {
+            if step.creates_at_once && running.timer.is_none()
+                || step.expired && running.timer.as_ref().is_some_and(|timer| timer.is_elapsed())
+            {
                 self.expire(&mut running);
             }
             if step.is_silent && running.agent.is_some() {

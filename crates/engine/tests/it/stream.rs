@@ -37,6 +37,29 @@ async fn the_first_event_of_a_stream_is_the_task() {
     assert_eq!(sequences, [1, 2, 3]);
 }
 
+/// The first event and the end of the wait for the event can fall into one step of the runner.
+#[tokio::test(start_paused = true)]
+async fn a_first_event_at_the_end_of_the_wait_does_not_cancel_the_task() {
+    let wait = Limits::default().first_event_timeout_streaming;
+    // The stream of a message ends at a question.
+    for (state, last) in [(TaskState::Working, "completed"), (TaskState::InputRequired, "input-required")] {
+        let engine = engine(move |turn| async move {
+            sleep(wait).await;
+            turn.status(state, None).await?;
+            sleep(Duration::from_millis(100)).await;
+            turn.complete("done").await
+        });
+        let events = rest(stream(&engine, Message::user("hi")).await.unwrap()).await;
+        assert_eq!(summaries(&events).last().map(String::as_str), Some(last), "{state:?}: {events:?}");
+    }
+    let engine = engine(move |turn| async move {
+        sleep(wait).await;
+        turn.reply("hi").await
+    });
+    let events = rest(stream(&engine, Message::user("hi")).await.unwrap()).await;
+    assert_eq!(events.len(), 1, "{events:?}");
+}
+
 #[tokio::test]
 async fn a_silent_agent_does_not_delay_the_first_event_for_ever() {
     let limits = {
