@@ -38,13 +38,13 @@ pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, tas
 }
 
 /// Additions of webhooks, so that those of one task come one after another on this node.
-pub(crate) struct Additions([Mutex<Place>; PLACES]);
+pub(crate) struct Additions([Mutex<Undoable>; PLACES]);
 
 /// How many tasks can have webhooks added at the same time. Tasks share places by their ids.
 const PLACES: usize = 64;
 
 /// The additions that can still be undone.
-type Place = Vec<Weak<Addition>>;
+type Undoable = Vec<Weak<Addition>>;
 
 /// The scope, the task and the id of a webhook that was added.
 type Addition = (Scope, TaskId, PushConfigId);
@@ -56,7 +56,7 @@ impl Default for Additions {
 }
 
 impl Additions {
-    fn place(&self, task: &TaskId) -> &Mutex<Place> {
+    fn place(&self, task: &TaskId) -> &Mutex<Undoable> {
         let sum = task.as_str().bytes().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
         &self.0[sum % PLACES]
     }
