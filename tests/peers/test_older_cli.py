@@ -99,7 +99,7 @@ def test_the_stream_of_an_agent_that_raises_ends(ask):
     assert done.code == 1, f"{done.out}\n{done.err}"
     error = done.lines[-1]["error"]
     assert error["code"] == "InvalidAgentResponseError" and "given up task" in error["message"]
-    assert "nuncio task get --wait" in error["hint"]
+    assert "nuncio task get" in error["hint"]
 
 
 @pytest.mark.parametrize("older_name", ["python03-rest"])

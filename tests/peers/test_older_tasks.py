@@ -10,7 +10,14 @@ from support.process import eventually
 def test_a_task_is_read_as_it_was_answered(older):
     all_of_it = {"historyLength": 10}
     sent = older.send("echo hello", configuration=all_of_it)
-    assert older.get(sent["id"], **all_of_it) == sent
+    read = older.get(sent["id"], **all_of_it)
+    if older.name == "v01":
+        # A server of 0.1 adds the statuses that the task had.
+        statuses = read["metadata"].pop("https://nuncio.dev/a2a/state-transition-history")
+        assert statuses[-1]["state"] == "completed"
+        if not read["metadata"] and "metadata" not in sent:
+            del read["metadata"]
+    assert read == sent
 
 
 # The gRPC client of 0.2 does not send it.

@@ -51,6 +51,11 @@ pub fn encode_legacy(card: &AgentCard, versions: &Versions) -> Option<Vec<u8>> {
     let mut document = write::members(card, generation, &interfaces);
     if spoken(&Generation::First) {
         document.entry("authentication").or_insert_with(|| authentication::write(card));
+        if write::has_history(&card.capabilities)
+            && let Some(capabilities) = document.get_mut("capabilities").and_then(serde_json::Value::as_object_mut)
+        {
+            capabilities.insert("stateTransitionHistory".to_owned(), true.into());
+        }
     }
     Some(written(&document))
 }

@@ -71,8 +71,7 @@ fn capabilities(capabilities: &AgentCapabilities, generation: Generation) -> Val
     let AgentCapabilities { streaming, push_notifications, extensions, .. } = capabilities;
     let mut to = Map::new();
     let default = (generation == Generation::First).then_some(false);
-    // The history of statuses is read from the log as a stream, and so is there if the agent streams.
-    let history = streaming.filter(|streams| *streams);
+    let history = (generation == Generation::First && has_history(capabilities)).then_some(true);
     for (name, value) in
         [("streaming", *streaming), ("pushNotifications", *push_notifications), ("stateTransitionHistory", history)]
     {
@@ -90,6 +89,14 @@ fn capabilities(capabilities: &AgentCapabilities, generation: Generation) -> Val
         to.insert("extensions".into(), with_uri.collect());
     }
     to.into()
+}
+
+/// Whether clients of 0.1 can read the history of statuses: the server reads the history from the log as a stream.
+///
+/// The cards of 0.2 and 0.3 have the flag, but no call gives the history: the texts have no message for it. A strict
+/// reader of 1.0 refuses the flag in a document that has both forms.
+pub(super) fn has_history(capabilities: &AgentCapabilities) -> bool {
+    capabilities.streaming == Some(true)
 }
 
 fn skill(skill: &AgentSkill, generation: Generation) -> Value {

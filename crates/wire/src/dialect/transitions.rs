@@ -1,6 +1,6 @@
-//! Server: the history of statuses that cards before 1.0 promise with `capabilities.stateTransitionHistory`.
+//! Server: the history of statuses that cards of 0.1 promise with `capabilities.stateTransitionHistory`.
 //!
-//! The texts of these versions have the flag, but no message for the history. A client asks for the history with a positive
+//! The text of 0.1 has the flag, but no message for the history. A client asks for the history with a positive
 //! `historyLength` of `tasks/get`, and the task of the answer has the statuses in its metadata under [`KEY`], oldest
 //! first: `{"state": …, "timestamp": …}`. The messages of the statuses are in `history`.
 

@@ -98,11 +98,6 @@ pub(super) fn is_final(update: &TaskStatusUpdateEvent) -> bool {
     finality::last_flag(update.metadata.as_deref()).unwrap_or_else(is_over)
 }
 
-/// The name of a state in this family.
-pub(super) fn short_state(state: TaskState) -> &'static str {
-    if state == TaskState::Unspecified { "unknown" } else { state.short() }
-}
-
 /// An enum of the model in its short form.
 macro_rules! short_names {
     ($type:ident, $unspecified:literal) => {

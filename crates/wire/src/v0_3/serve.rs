@@ -11,15 +11,8 @@ use nuncio_model::{
     },
 };
 
-use super::{
-    message::short_state,
-    stream::{Chained, UntilFinal},
-};
-use crate::dialect::{
-    Plan,
-    transitions::{self, Log},
-    wrong_reply,
-};
+use super::stream::{Chained, UntilFinal};
+use crate::dialect::{Plan, wrong_reply};
 
 pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Plan<'_> {
     match &mut request.call {
@@ -33,11 +26,6 @@ pub(super) fn serve(mut request: Request, engine: &dyn Caller) -> Plan<'_> {
         Call::GetTaskPushNotificationConfig(get) if get.id.is_empty() => {
             let get = get.clone();
             return Plan::Steps(Box::pin(any_webhook(get, request, engine)));
-        }
-        Call::GetTask(get) => {
-            if let Some(most) = transitions::asked(get.history_length) {
-                return Plan::Steps(Box::pin(with_statuses(most, request, engine)));
-            }
         }
         Call::GetExtendedAgentCard(_) => return Plan::Steps(Box::pin(extended_card(request, engine))),
         _ => {}
@@ -86,16 +74,6 @@ async fn subscribe(request: Request, engine: &dyn Caller) -> Result<Reply, Error
         }
         _ => Err(refusal),
     }
-}
-
-/// The task that was asked for, with the history of its statuses.
-async fn with_statuses(most: usize, request: Request, engine: &dyn Caller) -> Result<Reply, Error> {
-    let (scope, tenant) = (request.scope.clone(), request.call.tenant().cloned());
-    let log = Log { engine, scope, tenant, extensions: request.extensions.clone() };
-    Ok(match engine.call(request).await? {
-        Reply::Task(task) => Reply::Task(log.add_statuses(task, most, short_state).await),
-        other => other,
-    })
 }
 
 /// An absent extended card is one error in this family, whether the card declares an extended card or not.

@@ -137,7 +137,7 @@ async fn the_extended_card_has_the_schemes_of_the_proto() {
     assert_eq!(
         card["capabilities"],
         json!({
-            "streaming": true, "pushNotifications": true, "stateTransitionHistory": true,
+            "streaming": true, "pushNotifications": true,
             "extensions": card["capabilities"]["extensions"],
         })
     );
