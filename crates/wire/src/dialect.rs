@@ -18,7 +18,7 @@ pub(crate) mod finality;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
 pub(crate) mod join;
 mod plan;
-#[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
+#[cfg(feature = "v0-1")]
 pub(crate) mod transitions;
 mod version;
 #[cfg(any(feature = "v0-1", feature = "v0-2", feature = "v0-3"))]
