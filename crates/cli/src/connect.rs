@@ -47,7 +47,7 @@ impl Connection {
             Target::Card(reference) => {
                 let resolved = builder.resolve(reference).await.map_err(|error| explain(error, has_credentials))?;
                 let path = notice::of_other_place(reference, &resolved)?;
-                of_path(builder, path, args).with_card(resolved).await?
+                of_path(builder, path, args).with_card(resolved).await.map_err(unusable)?
             }
         };
         let connection = Self { client, flags: flags(context, args), idle: idle(context, args)?, has_credentials };
@@ -326,4 +326,13 @@ pub(crate) fn quoted(word: &str) -> String {
         return word.to_owned();
     }
     format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The error of a card that cannot be used. An address of a card is not a mistake of the user.
+fn unusable(error: ClientError) -> CliError {
+    match error {
+        ClientError::Address { .. } => CliError::new(Code::CardInvalid, error.to_string())
+            .with_hint("`nuncio card get --validate` shows what is wrong with the card"),
+        error => error.into(),
+    }
 }

@@ -171,8 +171,17 @@ impl Findings {
         if binding.is_empty() || url.is_empty() {
             return;
         }
-        let Some(known) = Binding::from_name(binding) else {
-            return self.remarks.push(format!("{path} is for the binding `{binding}`, which is not spoken here"));
+        let known = match Binding::from_name(binding) {
+            Some(known) => known,
+            // The client reads this name, too.
+            None if binding.eq_ignore_ascii_case("REST") => {
+                self.remarks
+                    .push(format!("{path} is for the binding `{binding}`; the name is `{}`", Binding::HttpJson));
+                Binding::HttpJson
+            }
+            None => {
+                return self.remarks.push(format!("{path} is for the binding `{binding}`, which is not spoken here"));
+            }
         };
         if let Err(ClientError::Address { reason, .. }) = interface_address(url, known) {
             self.mistakes.push(format!("{path} `{url}` is not an address for {known}: {reason}"));

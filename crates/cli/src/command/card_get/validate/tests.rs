@@ -86,6 +86,9 @@ fn a_card_before_1_0_is_held_against_its_version() {
         let found = check(&with(older(), change.0, change.1));
         assert!(found.mistakes.join("; ").contains(mistake), "{mistake}: {found:?}");
     }
+    let found = check(&with(older(), "preferredTransport", json!("REST")));
+    assert!(found.mistakes.is_empty(), "{found:?}");
+    assert_eq!(found.remarks, ["url is for the binding `REST`; the name is `HTTP+JSON`"]);
     // Some versions have no name for this value.
     let mut first = json!({"name": "n", "url": "https://a", "version": "1", "capabilities": {}, "skills": []});
     let found = check(&first);
