@@ -51,6 +51,15 @@ fn nothing_at_a_path_names_the_path_and_the_remedy() {
     let told = format!("nothing answers at {}/nope", site.url);
     let hint = format!("hint: check the path of -e; `nuncio card get {}` shows", site.url);
     assert!(err.contains(&told) && err.contains(&hint), "{err}");
+    // An agent answers for a path without an operation by an error of HTTP+JSON, over each binding.
+    let home = Home::new();
+    let agent = home.serve(&[]);
+    for transport in ["jsonrpc", "rest"] {
+        let endpoint = format!("http://{}/nope", agent.address);
+        let (code, err) = home_run(&["send", "x", "-e", &endpoint, "--transport", transport]);
+        assert!(code == 1 && err.contains(&format!("nothing answers at {endpoint}")), "{transport}: {err}");
+        assert!(err.contains("hint: check the path of -e"), "{transport}: {err}");
+    }
 }
 
 #[test]

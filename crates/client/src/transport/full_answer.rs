@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use nuncio_model::{Error, ErrorKind};
 use nuncio_wire::{rest, status};
+use serde::Deserialize;
 use url::Url;
 
 use crate::{
@@ -31,6 +32,21 @@ impl FullAnswer {
 
     pub(super) fn is_success(&self) -> bool {
         self.status.is_success()
+    }
+
+    /// Whether the answer is an error of HTTP+JSON: the code is the HTTP status. A server sends such an error if nothing
+    /// is at the path of a call of JSON-RPC.
+    pub(super) fn is_http_json_error(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Body {
+            error: Status,
+        }
+        #[derive(Deserialize)]
+        struct Status {
+            code: i64,
+        }
+        let code = || serde_json::from_slice::<Body>(&self.body).ok().map(|body| body.error.code);
+        !self.is_success() && code() == Some(self.status.as_u16().into())
     }
 
     /// The error of an answer with a status other than 2xx, from the agent or from a proxy.

@@ -54,6 +54,9 @@ impl JsonRpc {
 
     async fn read(&self, method: Method, (answer, own): (Answer, Id)) -> Result<Reply, Error> {
         let full = FullAnswer::of(answer, self.link.max_message()).await?;
+        if full.is_http_json_error() {
+            return Err(full.refusal());
+        }
         match jsonrpc::parse_response(self.dialect, &full.body) {
             Ok((id, result)) => {
                 answers(&id, &own)?;
@@ -74,7 +77,8 @@ impl JsonRpc {
             return Ok(Reply::Events(if dialect.refuses_in_stream() { sse::accepted(events).await? } else { events }));
         }
         let full = FullAnswer::of(answer, self.link.max_message()).await?;
-        if !full.is_success() && jsonrpc::parse_response(self.dialect, &full.body).is_err() {
+        let is_refusal = || !full.is_success() && jsonrpc::parse_response(self.dialect, &full.body).is_err();
+        if full.is_http_json_error() || is_refusal() {
             return Err(full.refusal());
         }
         full.check_filled(&self.link.base)?;
