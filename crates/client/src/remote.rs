@@ -40,11 +40,6 @@ impl RemoteAgent {
         Self::with_card(client, card)
     }
 
-    /// The version of the remote agent, which is the version of its notifications.
-    fn version(&self) -> &str {
-        self.client.version().map_or("1.0", Version::as_str)
-    }
-
     /// The agent of a client, with a card in the place of the agent's own.
     pub fn with_card(client: Client, mut card: AgentCard) -> Self {
         card.supported_interfaces.clear();
@@ -57,6 +52,32 @@ impl RemoteAgent {
         // The agent gives this card to the client's identity, which is not the identity of the caller.
         card.capabilities.extended_agent_card = None;
         Self { client, card: card.into() }
+    }
+
+    /// The version of the remote agent, which is the version of its notifications.
+    fn version(&self) -> &str {
+        self.client.version().map_or("1.0", Version::as_str)
+    }
+
+    /// The error of a call that the remote agent cannot execute as the caller means it.
+    fn refusal(&self, request: &Request) -> Option<Error> {
+        let (kind, reason) = match &request.call {
+            Call::GetExtendedAgentCard(_) => (ErrorKind::UnsupportedOperation, "this agent has no extended card"),
+            _ if request.new_task.is_some() => (
+                ErrorKind::UnsupportedOperation,
+                "the remote agent chooses the ids of its tasks; use version 0.2 or later",
+            ),
+            call if registers_webhook(call) && request.push_format.unwrap_or("1.0") != self.version() => (
+                ErrorKind::PushNotificationNotSupported,
+                "the remote agent sends notifications in another version of the protocol",
+            ),
+            // A call goes with the tenant of the client's interface, so the tasks of all tenants would be together.
+            call if call.tenant().is_some_and(|tenant| !tenant.is_empty()) => {
+                (ErrorKind::UnsupportedOperation, "this agent has no tenants")
+            }
+            _ => return None,
+        };
+        Some(Error::new(kind, reason))
     }
 }
 
@@ -73,21 +94,8 @@ fn registers_webhook(call: &Call) -> bool {
 
 impl Caller for RemoteAgent {
     fn call(&self, request: Request) -> Calling<'_> {
-        let refused = match &request.call {
-            Call::GetExtendedAgentCard(_) => Some("this agent has no extended card"),
-            _ if request.new_task.is_some() => {
-                Some("the remote agent chooses the ids of its tasks; use version 0.2 or later")
-            }
-            call if registers_webhook(call) && request.push_format.unwrap_or("1.0") != self.version() => {
-                let reason = "the remote agent sends notifications in another version of the protocol";
-                return Box::pin(ready(Err(Error::new(ErrorKind::PushNotificationNotSupported, reason))));
-            }
-            // A call goes with the tenant of the client's interface, so the tasks of all tenants would be together.
-            call if call.tenant().is_some_and(|tenant| !tenant.is_empty()) => Some("this agent has no tenants"),
-            _ => None,
-        };
-        match refused {
-            Some(reason) => Box::pin(ready(Err(Error::new(ErrorKind::UnsupportedOperation, reason)))),
+        match self.refusal(&request) {
+            Some(error) => Box::pin(ready(Err(error))),
             None => Caller::call(&self.client, request),
         }
     }

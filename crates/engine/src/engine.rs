@@ -10,7 +10,7 @@ use std::{
 };
 
 pub use builder::EngineBuilder;
-use nuncio_model::{AgentCard, Backend, Caller, Calling, Error, Health, Request, backend::Checking};
+use nuncio_model::{AgentCard, Backend, Caller, Calling, Error, ErrorKind, Health, Request, backend::Checking};
 use tokio::{sync::Notify, time::timeout};
 
 use crate::{
@@ -28,8 +28,8 @@ use crate::{
 /// The time for turns to stop after they were cut off.
 const CUT_OFF: Duration = Duration::from_secs(5);
 
-/// The longest time for an answer of the bus to a check.
-const BUS_CHECK: Duration = Duration::from_secs(2);
+/// The longest time for an answer of the store, and for an answer of the bus, to a check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs the tasks of one agent. Clones are cheap and share one engine.
 ///
@@ -232,9 +232,10 @@ impl Backend for Engine {
     /// The store must answer. Without its bus a node does all its work and finds changes of other nodes in the store.
     fn check(&self) -> Checking<'_> {
         Box::pin(async {
-            self.store().check().await?;
+            let unanswered = |_| Error::new(ErrorKind::Unavailable, "the task store does not answer");
+            timeout(CHECK_TIMEOUT, self.store().check()).await.map_err(unanswered)??;
             let Some(bus) = self.bus() else { return Ok(Health::Ready) };
-            let answer = timeout(BUS_CHECK, bus.check()).await;
+            let answer = timeout(CHECK_TIMEOUT, bus.check()).await;
             Ok(if matches!(answer, Ok(Ok(()))) { Health::Ready } else { Health::Degraded("the bus cannot be reached") })
         })
     }

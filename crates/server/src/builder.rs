@@ -184,7 +184,7 @@ impl Builder {
     /// - [`BindError::Tenant`] if the name of a tenant cannot be the first segment of a path.
     /// - [`BindError::Mounts`] if the agents cannot be at their places.
     /// - [`BindError::Resolve`] and [`BindError::Listen`] if the server cannot listen on the address.
-    pub async fn bind(self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
+    pub async fn bind(mut self, address: impl ToSocketAddrs) -> Result<Server, BindError> {
         let places = self.mounts.iter().map(Place::of).collect::<Result<Vec<_>, _>>()?;
         Place::check_all(&places)?;
         if let Some(prefix) = self.public_url.as_ref().and_then(PublicUrl::path)
@@ -192,9 +192,12 @@ impl Builder {
         {
             return Err(MountError::Prefix(place.path.clone()).into());
         }
-        for (index, mount) in self.mounts.iter().enumerate() {
-            let tenants = mount.tenants.as_ref().unwrap_or(&self.tenants).clone().with_card(&mount.backend.card());
+        for (index, mount) in self.mounts.iter_mut().enumerate() {
+            let tenants = mount.tenants.take().unwrap_or_else(|| self.tenants.clone());
+            tenants.check_names()?;
+            let tenants = tenants.with_card(&mount.backend.card());
             Place::check_tenants(&places, index, &tenants)?;
+            mount.tenants = Some(tenants);
         }
         let mut requires_credentials = false;
         for mount in &self.mounts {
@@ -208,8 +211,6 @@ impl Builder {
                 return Err(BindError::Bindings);
             }
         }
-        self.tenants.check_names()?;
-        self.mounts.iter().filter_map(|mount| mount.tenants.as_ref()).try_for_each(Tenants::check_names)?;
         let addresses: Vec<_> = lookup_host(address).await.map_err(BindError::Resolve)?.collect();
         if self.authenticator.admits_strangers() && !self.allows_open && requires_credentials {
             return Err(BindError::Unenforced);
@@ -285,7 +286,6 @@ impl Builder {
 
     /// An agent at its place, with the parts of the server that depend on the place.
     fn mounted(&self, mount: Mount, place: Place, base_url: &BaseUrl) -> Mounted {
-        let card = mount.backend.card();
         let grpc = match &place.tenant {
             _ if place.is_root() => GrpcPlace::Root,
             Some(tenant) => GrpcPlace::Tenant(tenant.clone()),
@@ -295,7 +295,7 @@ impl Builder {
         if place.host.is_some() {
             listing.use_own_grpc_host();
         }
-        let tenants = mount.tenants.unwrap_or_else(|| self.tenants.clone()).with_card(&card);
+        let tenants = mount.tenants.unwrap_or_default();
         let (declaration, is_open) = (self.authenticator.declaration(), self.authenticator.is_open());
         let base_url = base_url.at(&place.path, place.host.as_deref());
         let (backend, max_age) = (&*mount.backend, self.card_max_age);

@@ -16,8 +16,7 @@ pub(crate) const LIVE: &str = "/healthz";
 /// status 200, because probably all nodes have lost the bus.
 pub(crate) const READY: &str = "/readyz";
 
-/// The longest time for the check of an agent. The engine's own limit for its bus is shorter, so a bus that does not
-/// answer is reported as such.
+/// The longest time for the check of an agent. An engine waits for its store and then for its bus, 2 s each.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The time for which the result of a check is used again.
