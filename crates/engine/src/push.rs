@@ -37,10 +37,10 @@ pub(crate) fn name<'config>(config: &'config mut TaskPushNotificationConfig, tas
     id
 }
 
-/// Additions of webhooks, so that those of one task come one after another on this node.
+/// Locks for additions of webhooks: this node adds the webhooks of a task one after another.
 pub(crate) struct Additions([Mutex<Undoable>; PLACES]);
 
-/// How many tasks can have webhooks added at the same time. Tasks share places by their ids.
+/// The number of locks. Tasks share locks by their ids.
 const PLACES: usize = 64;
 
 /// The additions that can still be undone.
@@ -105,11 +105,11 @@ impl Added {
     }
 }
 
-/// Adds a configuration that was checked to a task, or replaces the one of the same id. It is owed what comes from now
-/// on.
+/// Adds a checked configuration to a task, or replaces the configuration with the same id. The webhook receives the
+/// events from now on.
 ///
-/// Fails with `ResourceExhausted` if the task has as many as it may have. Where nodes share the store, another node may
-/// have added one at the same time: then the new one is removed again.
+/// Fails with `ResourceExhausted` if the task has the greatest number of configurations. If nodes share the store, another
+/// node can add a configuration at the same time. Then the new configuration is removed again.
 pub(crate) async fn add(
     shared: &Shared,
     scope: &Scope,

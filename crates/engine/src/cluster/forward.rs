@@ -28,23 +28,7 @@ const CANCEL_ATTEMPTS: usize = 60;
 
 /// Sends a control message to the owner of the task.
 pub(crate) fn forward(shared: &Arc<Shared>, task_ref: TaskRef, control: Control) {
-    let body = match &control {
-        // The message came by a command, which waits for the new owner; a second command would duplicate the message.
-        Control::Message(incoming) if incoming.came_by().is_some() => return,
-        Control::Cancel(cancel) if cancel.by_command => return,
-        Control::Message(incoming) => {
-            Body::Message { request: Box::new((*incoming.request).clone()), extensions: incoming.extensions.to_vec() }
-        }
-        Control::Cancel(_) => Body::Cancel,
-        // The owner does these by itself.
-        Control::Settle(..)
-        | Control::Expire(..)
-        | Control::Fail(_)
-        | Control::Leave
-        | Control::Lost
-        | Control::Command(..)
-        | Control::PendingCommands => return,
-    };
+    let Some(body) = body_of(&control) else { return };
     let shared = Arc::clone(shared);
     Shared::spawn(async move {
         let left = shared.members.left().clone();
@@ -53,6 +37,28 @@ pub(crate) fn forward(shared: &Arc<Shared>, task_ref: TaskRef, control: Control)
             () = left.cancelled() => {}
         }
     });
+}
+
+/// The command for a control message; `None` if the owner of the task gets the message without a command from here.
+fn body_of(control: &Control) -> Option<Body> {
+    match control {
+        // The message came by a command, which waits for the new owner; a second command would duplicate the message.
+        Control::Message(incoming) if incoming.came_by().is_some() => None,
+        Control::Cancel(cancel) if cancel.by_command => None,
+        Control::Message(incoming) => Some(Body::Message {
+            request: Box::new((*incoming.request).clone()),
+            extensions: incoming.extensions.to_vec(),
+        }),
+        Control::Cancel(_) => Some(Body::Cancel),
+        // The owner does these by itself.
+        Control::Settle(..)
+        | Control::Expire(..)
+        | Control::Fail(_)
+        | Control::Leave
+        | Control::Lost
+        | Control::Command(..)
+        | Control::PendingCommands => None,
+    }
 }
 
 /// Sends the control message, and retries while the task has no owner and cannot run here.
@@ -177,4 +183,27 @@ pub(super) fn take_over(shared: &Arc<Shared>, task_ref: &TaskRef, control: Contr
         runner.detach();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use nuncio_model::{Message, op::SendMessageRequest};
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::inbox::{Cancel, Incoming};
+
+    /// A node that lost a task sends the messages of its own clients. The store has the messages that came by commands.
+    #[test]
+    fn what_came_by_a_command_is_not_sent_by_another() {
+        for (command, is_sent) in [(Some(CommandId::generate()), false), (None, true)] {
+            let mut incoming = Incoming::new(SendMessageRequest::new(Message::user("more")), Arc::default());
+            incoming.command = command;
+            assert_eq!(matches!(body_of(&Control::Message(incoming)), Some(Body::Message { .. })), is_sent);
+        }
+        for by_command in [true, false] {
+            let cancel = Cancel { refused: oneshot::channel().0, by_command };
+            assert_eq!(matches!(body_of(&Control::Cancel(cancel)), Some(Body::Cancel)), !by_command);
+        }
+    }
 }
